@@ -10,13 +10,13 @@ boruta: agreement and CPU time on the same forests, with the same limit of round
 """
 
 import argparse
-import time
 import warnings
 
 import data
 import numpy as np
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from timer import once
 
 from skvarimp import AllRelevantSelector, ImpurityImportance, SensitivityImportance
 
@@ -68,19 +68,18 @@ def madelon(arguments):
     truth = informative(X)
     importance = IMPORTANCES[arguments.importance]
     forest = RandomForestClassifier(2 * arguments.trees)
-    start = time.process_time()
     idle = arguments.n_iter_no_change
     selector = AllRelevantSelector(
         forest, importance, n_iter_no_change=idle, random_state=0
-    ).fit(X, y)
-    seconds = time.process_time() - start
+    )
+    _, spent = once(selector.fit, X, y)
     selected = selector.get_support(indices=True)
     print(
         f"Madelon, {len(truth)} columns carry information: "
         f"{len(np.intersect1d(selected, truth))} found, "
         f"{len(np.setdiff1d(selected, truth))} false, "
         f"{selector.tentative_.sum()} tentative, {selector.n_iter_} rounds, "
-        f"{seconds:.0f} s"
+        f"{spent.cpu:.0f} s"
     )
 
 
@@ -110,20 +109,18 @@ def boruta(arguments):
     for seed in range(arguments.sets):
         X, y, kind = example(seed)
         forest = kind(arguments.trees, max_depth=7)
-        start = time.process_time()
         own = AllRelevantSelector(
             forest, IMPORTANCES[arguments.importance], random_state=seed
-        ).fit(X, y)
-        middle = time.process_time()
+        )
         other = BorutaPy(forest, n_estimators=arguments.trees, random_state=seed)
-        other.fit(X, y)
-        end = time.process_time()
-        own_time, other_time = own_time + middle - start, other_time + end - middle
+        _, ours = once(own.fit, X, y)
+        _, theirs = once(other.fit, X, y)
+        own_time, other_time = own_time + ours.cpu, other_time + theirs.cpu
         agreement.append((own.support_ == other.support_).mean())
         print(
             f"{seed}: ours {own.get_support(indices=True)}, {own.n_iter_} rounds, "
-            f"{middle - start:.1f} s; BorutaPy {np.flatnonzero(other.support_)}, "
-            f"{len(other.importance_history_) - 1} rounds, {end - middle:.1f} s",
+            f"{ours.cpu:.1f} s; BorutaPy {np.flatnonzero(other.support_)}, "
+            f"{len(other.importance_history_) - 1} rounds, {theirs.cpu:.1f} s",
             flush=True,
         )
     print(

@@ -6,11 +6,11 @@ Ten sampled repeats of a random forest of 100 trees on 5000 x 20; then memory on
 100 000 x 20. Run with OMP_NUM_THREADS=1.
 """
 
-import time
 import tracemalloc
 
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
+from timer import once
 
 from skvarimp import SensitivityImportance
 
@@ -23,9 +23,8 @@ class Timed:
 
     def predict(self, X):
         """Predict and count."""
-        start = time.perf_counter()
-        result = self.predict_(X)
-        self.seconds += time.perf_counter() - start
+        result, spent = once(self.predict_, X)
+        self.seconds += spent.wall
         self.rows.append(len(X))
         return result
 
@@ -33,10 +32,9 @@ class Timed:
 def share(model, X, y):
     """(share of time inside predict, total seconds, median rows per call)."""
     timed = Timed(model.predict)
-    start = time.perf_counter()
-    SensitivityImportance(estimation="sampled", random_state=0).fit(timed, X, y)
-    total = time.perf_counter() - start
-    return timed.seconds / total, total, np.median(timed.rows[1:])
+    measure = SensitivityImportance(estimation="sampled", random_state=0)
+    _, total = once(measure.fit, timed, X, y)
+    return timed.seconds / total.wall, total.wall, np.median(timed.rows[1:])
 
 
 def extra_memory(X, y):

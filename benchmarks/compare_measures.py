@@ -1,13 +1,12 @@
 """All measures on three data sets: where they agree, and what it means where not.
 
-    python benchmarks/compare_measures.py [--figures FOLDER] [--full]
+    python benchmarks/compare_measures.py [--full]
 
 For a linear model, a network and a forest on each data set: the importances under every
 measure that the model has, and the rank correlations between all of them.
 """
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,6 @@ from skvarimp import (
     FilterImportance,
     FIRMImportance,
     ImpurityImportance,
-    MatrixDisplay,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
@@ -143,14 +141,12 @@ def show(title, table, scores):
 
 
 def main():
-    """Print the tables and draw the heat maps."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figures", type=Path)
     parser.add_argument(
         "--full", action="store_true", help="all importances and correlations"
     )
     options = parser.parse_args()
-    folder = options.figures
     print("Mean rank correlation with the general measures of the same model (filters:")
     print("of all models), and the three most important columns")
     for title, data in DATA.items():
@@ -162,12 +158,6 @@ def main():
         if options.full:
             print(table.T.round(3).to_string())
             print(table.corr(method="spearman").round(2).to_string())
-        if folder is not None:
-            matrix = table.corr(method="spearman").to_numpy()
-            display = MatrixDisplay(matrix, list(table), "rank correlation").plot()
-            display.ax_.set_title(title)
-            name = f"compare_{title.replace(' ', '_')}.png"
-            display.figure_.savefig(folder / name, dpi=70)
 
 
 if __name__ == "__main__":

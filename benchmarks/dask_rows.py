@@ -19,7 +19,6 @@ import json
 import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import dask
@@ -28,6 +27,7 @@ import joblib
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingRegressor
+from timer import once
 
 from skvarimp import (
     PartialDependenceImportance,
@@ -97,10 +97,8 @@ def one(folder, how, n_rows):
     report = {}
 
     def compare():
-        wall, cpu = time.perf_counter(), time.process_time()
-        table = compare_importances(model, X, y, MEASURES)
-        report["wall"] = time.perf_counter() - wall
-        report["cpu"] = time.process_time() - cpu
+        table, spent = once(compare_importances, model, X, y, MEASURES)
+        report["wall"], report["cpu"] = spent.wall, spent.cpu
         exact = table.filter(regex="(pairs|observed|permutation)$")
         report["sum"] = float(exact.sum().sum())  # partial dependence has bins
 

@@ -8,7 +8,6 @@ is not counted.
 """
 
 import pickle
-import time
 
 import dask.array as da
 import joblib
@@ -17,6 +16,7 @@ from distributed import Client, LocalCluster, wait
 from distributed.comm import tcp
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
+from timer import once
 
 from skvarimp import (
     BackwardEliminationSelector,
@@ -56,10 +56,9 @@ def measured(action):
     """Bytes sent, bytes received and seconds of an action on the cluster."""
     sent.clear()
     received.clear()
-    start = time.perf_counter()
     with joblib.parallel_config(backend="dask"):
-        action()
-    return sum(sent), sum(received), time.perf_counter() - start
+        _, spent = once(action)
+    return sum(sent), sum(received), spent.wall
 
 
 def sampled(n_entries):

@@ -7,12 +7,12 @@ of 800 x 100 000 with 1% ones, and the score of a kernel machine on 1000 x 20 ro
 """
 
 import argparse
-import time
 
 import numpy as np
 from scipy import sparse
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVR
+from timer import once
 
 from skvarimp import FIRMImportance
 
@@ -25,19 +25,10 @@ def linear_model(n_features, seed=0):
     return model
 
 
-def timed(importance, model, X):
-    """Seconds (wall, CPU) of one fit, and the fitted importance."""
-    start, cpu = time.perf_counter(), time.process_time()
-    importance.fit(model, X)
-    seconds = time.perf_counter() - start, time.process_time() - cpu
-    return seconds, importance
-
-
-def report(label, seconds, limit=None):
+def report(label, spent, limit=None):
     """One line of the table."""
     bound = "" if limit is None else f"(asked for: under {limit:g})"
-    wall, cpu = seconds
-    print(f"{label:56s} {wall:7.2f} s wall {cpu:7.2f} s CPU {bound}")
+    print(f"{label:56s} {spent.wall:7.2f} s wall {spent.cpu:7.2f} s CPU {bound}")
 
 
 def dense(n_samples, n_features):
@@ -49,16 +40,16 @@ def dense(n_samples, n_features):
     some = np.arange(0, n_features, max(1, n_features // 50))
     literal = [np.polyfit(X[:, j], s, 1)[0] * X[:, j].std() for j in some]
     for method in ("auto", "linear", "gaussian"):
-        seconds, imp = timed(FIRMImportance(method=method), model, X)
+        imp, spent = once(FIRMImportance(method=method).fit, model, X)
         np.testing.assert_allclose(
             imp.signed_importances_[some, 0], literal, rtol=1e-8, atol=1e-8
         )
-        report(f"{shape}, method={method!r}", seconds, 2)
-    seconds, _ = timed(FIRMImportance(method="conditional_mean"), model, X)
-    report(f"{shape}, method='conditional_mean'", seconds)
+        report(f"{shape}, method={method!r}", spent, 2)
+    _, spent = once(FIRMImportance(method="conditional_mean").fit, model, X)
+    report(f"{shape}, method='conditional_mean'", spent)
     for covariance in ("ledoit_wolf", "schaefer_strimmer"):
         imp = FIRMImportance(method="gaussian", covariance=covariance)
-        report(f"{shape}, gaussian, {covariance}", timed(imp, model, X)[0])
+        report(f"{shape}, gaussian, {covariance}", once(imp.fit, model, X)[1])
 
 
 def binary(n_samples, n_features):
@@ -73,7 +64,7 @@ def binary(n_samples, n_features):
     model = linear_model(n_features)
     s = model.predict(X)
     for container in (X.tocsr(), X.tocsc()):
-        seconds, imp = timed(FIRMImportance(), model, container)
+        imp, spent = once(FIRMImportance().fit, model, container)
         assert set(imp.method_) == {"binary"}
         for j in range(0, n_features, max(1, n_features // 20)):
             ones = X[:, [j]].toarray()[:, 0] == 1
@@ -83,7 +74,7 @@ def binary(n_samples, n_features):
                 imp.signed_importances_[j, 0], literal, rtol=1e-9
             )
         label = f"{n_samples} x {n_features} binary {container.format}, 1% ones"
-        report(label, seconds, 1)
+        report(label, spent, 1)
 
 
 def kernel_machine():
@@ -92,12 +83,10 @@ def kernel_machine():
     model = SVR().fit(X, np.sin(X[:, 0]) + X[:, 1] * X[:, 2])
     label = f"1000 x 20, {len(model.support_)} support vectors"
     for method in ("conditional_mean", "gaussian"):
-        seconds, _ = timed(FIRMImportance(method=method), model, X)
-        report(f"{label}, {method}", seconds)
-    start, cpu = time.perf_counter(), time.process_time()
-    model.predict(X)
-    seconds = time.perf_counter() - start, time.process_time() - cpu
-    report(f"{label}, one prediction of X", seconds)
+        _, spent = once(FIRMImportance(method=method).fit, model, X)
+        report(f"{label}, {method}", spent)
+    _, spent = once(model.predict, X)
+    report(f"{label}, one prediction of X", spent)
 
 
 def main():

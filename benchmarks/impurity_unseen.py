@@ -3,7 +3,6 @@
     python benchmarks/impurity_unseen.py bias [regression|classes] [data sets]
     python benchmarks/impurity_unseen.py auc [regression|classes] [problems]
     python benchmarks/impurity_unseen.py time
-    python benchmarks/impurity_unseen.py picture doc/images/impurity_rows.png
 
 bias: y depends on one column of six; the others are noise with 2, 10, 100 and 1000
 values and continuous. The signal has half the variance of the noise. Means over the
@@ -19,7 +18,6 @@ time: processor time, in units of the forest's fit or the booster's `predict`.
 """
 
 import sys
-import time
 import warnings
 from collections import defaultdict
 
@@ -29,6 +27,7 @@ import numpy as np
 import xgboost
 from sklearn import ensemble
 from sklearn.metrics import roc_auc_score
+from timer import once, timed
 
 from skvarimp import ImpurityImportance, PermutationImportance
 from skvarimp.inspection import permutation_importance
@@ -145,39 +144,6 @@ def shuffled(model, rows, kind, X, y):
     ).importances_mean
 
 
-def picture(file):
-    """A column of noise with 1000 values, by both impurity importances of a forest."""
-    import matplotlib.pyplot as plt
-    import pandas as pd
-
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {
-            "strong, 2 values": rng.integers(0, 2, 400),
-            "weak, 5 values": rng.integers(0, 5, 400),
-            "noise, 1000 values": rng.integers(0, 1000, 400),
-        }
-    )
-    y = X["strong, 2 values"] + 0.15 * X["weak, 5 values"] + rng.normal(size=400)
-    forest = ensemble.RandomForestRegressor(random_state=0).fit(X, y)
-    figure, axes = plt.subplots(1, 2, figsize=(9, 2.2), layout="constrained")
-    ImpurityImportance(convention="sklearn").fit(forest).plot(ax=axes[0])
-    ImpurityImportance(rows="oob").fit(forest, X, y).plot(ax=axes[1])
-    axes[0].set_title("feature_importances_")
-    axes[1].set_title('ImpurityImportance(rows="oob")')
-    figure.savefig(file, dpi=90)
-
-
-def seconds(function, *data, calls=3):
-    """Least processor time of a few calls."""
-    taken = []
-    for _ in range(calls):
-        start = time.process_time()
-        function(*data)
-        taken.append(time.process_time() - start)
-    return min(taken)
-
-
 def times():
     """100 trees: a forest on 10 000 x 20, boosting on 100 000 x 20."""
     rng = np.random.default_rng(0)
@@ -191,9 +157,9 @@ def times():
     )
     for kind, data in forests:
         model = kind(random_state=0)
-        grown = seconds(model.fit, *data, calls=1)
+        grown = once(model.fit, *data)[1].cpu
         imp = ImpurityImportance(rows="oob")
-        taken = seconds(imp.fit, model, *data)
+        taken = timed(imp.fit, model, *data)[1].cpu
         print(f"{kind.__name__:34} fit {grown:6.2f} s, out of bag {taken / grown:.2f}")
     for kind in ("regression", "classes"):
         labels = y if kind == "regression" else (y > 0).astype(int)
@@ -204,9 +170,9 @@ def times():
                 model.set_params(iterations=100)
             model.fit(X[:20_000], labels[:20_000])
             ask = model.predict if kind == "regression" else model.predict_proba
-            asked = seconds(ask, X)
+            asked = timed(ask, X)[1].cpu
             imp = ImpurityImportance(rows="unseen")
-            taken = seconds(imp.fit, model, X, labels)
+            taken = timed(imp.fit, model, X, labels)[1].cpu
             print(
                 f"{name:18}{kind:16} predict {asked:.3f} s, "
                 f"importance {taken / asked:.1f}",
@@ -220,8 +186,6 @@ if __name__ == "__main__":
     kind = options[0] if options else "regression"
     if command == "time":
         times()
-    elif command == "picture":
-        picture(options[0])
     elif command == "bias":
         bias(kind, int(options[1]) if len(options) > 1 else 200)
     else:

@@ -8,7 +8,6 @@ and for `partial_dependence` of every column, the seconds of each and their rati
 """
 
 import argparse
-import time
 
 import numpy as np
 import sklearn.inspection as theirs
@@ -23,6 +22,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
+from timer import timed
 
 import skvarimp.inspection as ours
 
@@ -56,16 +56,6 @@ def curves(module, model, y):
     return np.array([of_column.average for of_column in found])
 
 
-def seconds(function, *arguments, least=0.3):
-    """Processor time of a call, the least of three where one is short."""
-    taken = []
-    while sum(taken) < least and len(taken) < 3:
-        start = time.process_time()
-        result = function(*arguments)
-        taken.append(time.process_time() - start)
-    return min(taken), result
-
-
 def main():
     """Print a table of each function."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -78,14 +68,14 @@ def main():
         for family in options.families:
             model, y = FAMILIES[family]
             model.fit(X, y)
-            fast, found = seconds(function, ours, model, y)
+            found, fast = timed(function, ours, model, y)
             if options.ours:
-                print(f"{family:20}  {'':9}  {fast:10.3f}")
+                print(f"{family:20}  {'':9}  {fast.cpu:10.3f}")
                 continue
-            slow, expected = seconds(function, theirs, model, y)
+            expected, slow = timed(function, theirs, model, y)
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-            ratios.append(fast / slow)
-            print(f"{family:20}  {slow:9.3f}  {fast:10.3f}  {ratios[-1]:5.2f}")
+            ratios.append(fast.cpu / slow.cpu)
+            print(f"{family:20}  {slow.cpu:9.3f}  {fast.cpu:10.3f}  {ratios[-1]:5.2f}")
         if ratios:
             print(f"median {np.median(ratios):.2f}, largest {max(ratios):.2f}")
 

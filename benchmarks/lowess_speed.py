@@ -9,9 +9,9 @@ and exactly, on as many columns as `--exact-columns` says.
 
 import argparse
 import platform
-import time
 
 import numpy as np
+from timer import once
 
 import skvarimp
 from skvarimp._lowess import lowess_fit
@@ -29,13 +29,6 @@ def columns_of_data(n_samples, n_features):
     X[:, 1::2] = np.exp(2 * X[:, 1::2])
     X[:, 1] = np.exp(2 * X[:, 0])
     return X, y
-
-
-def timed(function):
-    """Result, wall and CPU seconds of one call."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = function()
-    return result, time.perf_counter() - wall, time.process_time() - cpu
 
 
 def statsmodels_fits(X, y, delta):
@@ -63,29 +56,30 @@ def main():
     n_few = few.shape[1]
 
     # Equality first: the interpolated curve and score against the exact ones.
-    exact, *exact_time = timed(lambda: lowess_fit(few, y, FRAC, 3, None))
+    exact, exact_time = once(lambda: lowess_fit(few, y, FRAC, 3, None))
     print(
         f"skvarimp {skvarimp.__version__}, NumPy {np.__version__}, "
         f"{platform.machine()}, {options.rows} rows, frac {FRAC}, 3 iterations"
     )
     print(f"{'':38s} columns   wall s    CPU s   s/column  max error of the curve")
 
-    def row(name, n_columns, wall, cpu, error):
+    def row(name, n_columns, spent, error):
         print(
-            f"{name:38s} {n_columns:7d} {wall:8.2f} {cpu:8.2f} {wall / n_columns:10.4f}"
+            f"{name:38s} {n_columns:7d} {spent.wall:8.2f} {spent.cpu:8.2f} "
+            f"{spent.wall / n_columns:10.4f}"
             f"  {error}"
         )
 
-    row("skvarimp, n_fits=None (exact)", n_few, *exact_time, "")
+    row("skvarimp, n_fits=None (exact)", n_few, exact_time, "")
     for n_fits in (50, 100, 200, 400):
-        fits, *seconds = timed(lambda n=n_fits: lowess_fit(X, y, FRAC, 3, n))
+        fits, spent = once(lambda n=n_fits: lowess_fit(X, y, FRAC, 3, n))
         error = np.abs(fits[:, :n_few] - exact).max()
-        row(f"skvarimp, n_fits={n_fits}", X.shape[1], *seconds, f"{error:.1e}")
+        row(f"skvarimp, n_fits={n_fits}", X.shape[1], spent, f"{error:.1e}")
     try:
         for name, delta, some in [("delta=0 (exact)", 0.0, few), ("delta=1%", 0.01, X)]:
-            fits, *seconds = timed(lambda d=delta, s=some: statsmodels_fits(s, y, d))
+            fits, spent = once(lambda d=delta, s=some: statsmodels_fits(s, y, d))
             error = np.abs(fits[:, :n_few] - exact).max()
-            row(f"statsmodels, {name}", some.shape[1], *seconds, f"{error:.1e}")
+            row(f"statsmodels, {name}", some.shape[1], spent, f"{error:.1e}")
     except ImportError:
         print("statsmodels is not installed: not compared")
     scores = lowess_r2(few, y), lowess_r2(few, y, n_fits=None)

@@ -12,7 +12,9 @@ XGBoost, 500 x 20, and the conditional standard deviations of all 1225 pairs of 
 columns, 100 000 rows. `woodelf`: the joint partial dependence of all 190 pairs,
 XGBoost, 10 000 x 20, and the partial dependence of all columns, 100 000 x 50, beside
 woodelf-explainer on its own points; aims: a ratio of 0.2, a difference of 1e-6 of the
-largest value. `hstats`: Friedman's H of all 21 pairs at all rows, as the R package
+largest value. `wide`: the same, 300 000 x 127, of which a third of the columns are
+rounded to one decimal and a seventh are small counts, one and two workers; aim: a ratio
+of 0.5. `hstats`: Friedman's H of all 21 pairs at all rows, as the R package
 hstats computes it, XGBoost, 500 x 7; aim: 0.15 seconds. `permutation`: the exact
 squared-error permutation importance over all pairs of row and donor beside
 scikit-learn's ten shuffles. Results are compared first; times are the best of several
@@ -20,7 +22,6 @@ runs, one process, one thread.
 """
 
 import argparse
-import time
 import warnings
 from functools import partial
 from itertools import combinations
@@ -39,6 +40,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 from threadpoolctl import threadpool_limits
+from timer import best, once
 
 from skvarimp import (
     InteractionImportance,
@@ -47,21 +49,10 @@ from skvarimp import (
 )
 
 
-def best(function, runs):
-    """(seconds, CPU seconds, result) of the fastest of several runs."""
-    times = []
-    for _ in range(runs):
-        start, cpu = time.perf_counter(), time.process_time()
-        result = function()
-        times.append((time.perf_counter() - start, time.process_time() - cpu))
-    return *min(times), result
-
-
-def row(name, times, reference):
+def row(name, spent, reference):
     """One line of a table; ratios to the reference's times."""
-    wall, cpu = times[:2]
-    ratios = f"{wall / reference[0]:8.3f} {cpu / reference[1]:8.3f}"
-    print(f"{name:52s} {wall:9.3f} s {ratios}")
+    ratios = f"{spent.wall / reference.wall:8.3f} {spent.cpu / reference.cpu:8.3f}"
+    print(f"{name:52s} {spent.wall:9.3f} s {ratios}")
 
 
 def heading(title):
@@ -82,13 +73,13 @@ def curves(runs, n=1000, p=10):
             for j in range(p)
         ]
 
-    ours = best(lambda: PartialDependenceImportance().fit(model, X), runs)
-    theirs = best(brute, 1) if n <= 1000 else ours
+    imp, ours = best(runs, PartialDependenceImportance().fit, model, X)
+    theirs = once(brute)[1] if n <= 1000 else ours
     heading(f"partial dependence, gradient boosting, 100 trees, {n} x {p}")
     if n <= 1000:
         row("scikit-learn, brute, grid of 100", theirs, theirs)
-    row(f"skvarimp, every distinct value, {ours[2].response_path_}", ours, theirs)
-    grid, averages = ours[2].curves_["x0"]
+    row(f"skvarimp, every distinct value, {imp.response_path_}", ours, theirs)
+    grid, averages = imp.curves_["x0"]
     some = grid[:: max(1, len(grid) // 100)]
     every = partial_dependence(model, X, [0], custom_values={0: some}, method="brute")
     ours_there = averages[np.isin(grid, some)]
@@ -104,12 +95,12 @@ def curves(runs, n=1000, p=10):
     def woodelf():
         return woodelf_fast_pdp(model, points, frame, centered=True, verbose=False)
 
-    other = best(woodelf, runs)
+    found, other = best(runs, woodelf)
     row("woodelf-explainer, the same values", other, theirs)
     row("skvarimp, to woodelf-explainer", ours, other)
     gaps = []
-    for name, centred in other[2].items():
-        _, average = ours[2].curves_[name]
+    for name, centred in found.items():
+        _, average = imp.curves_[name]
         average, centred = average - average.mean(), centred - centred.mean()
         gaps.append(np.abs(average - centred).max())
     print(f"largest difference between the two, curves centred: {max(gaps):.2g}")
@@ -122,9 +113,10 @@ def h(runs):
     print("\ninteractions of all 45 pairs, gradient boosting, 100 trees, 1000 x 10")
     for statistic in ("h", "conditional_std", "h_overall"):
         imp = InteractionImportance(statistic=statistic)
-        wall, cpu, fitted = best(lambda imp=imp: imp.fit(model, X), runs)
+        fitted, spent = best(runs, imp.fit, model, X)
         print(
-            f"{statistic:16s} {wall:7.3f} s, CPU {cpu:7.3f} s, {fitted.response_path_}"
+            f"{statistic:16s} {spent.wall:7.3f} s, CPU {spent.cpu:7.3f} s, "
+            f"{fitted.response_path_}"
         )
 
 
@@ -141,9 +133,11 @@ def pairs(runs):
         print(f"\ninteractions, XGBoost, 100 trees of depth 6, {n} x {p}")
         for statistic in statistics:
             fit = partial(InteractionImportance(statistic=statistic).fit, model, X)
-            wall, cpu, fitted = best(fit, runs)
+            fitted, spent = best(runs, fit)
             path = fitted.response_path_
-            print(f"{statistic:16s} {wall:7.3f} s, CPU {cpu:7.3f} s, {path}")
+            print(
+                f"{statistic:16s} {spent.wall:7.3f} s, CPU {spent.cpu:7.3f} s, {path}"
+            )
 
 
 def xgboost(n, p, depth=6):
@@ -157,17 +151,16 @@ def xgboost(n, p, depth=6):
 
 def woodelf(runs):
     """woodelf-explainer's joint and single partial dependence, on the same points."""
-    from woodelf.pdp import woodelf_pdp, woodelf_pdp_joint
+    from woodelf.pdp import woodelf_pdp_joint
 
-    quiet = {"centered": False, "verbose": False}
     model, X = xgboost(10_000, 20)
     pairs = list(combinations(X.columns, 2))
-    theirs = best(lambda: woodelf_pdp_joint(model, X, k=5, verbose=False), runs)
-    surfaces, first, second = theirs[2]
+    found, theirs = best(runs, lambda: woodelf_pdp_joint(model, X, k=5, verbose=False))
+    surfaces, first, second = found
     grid = {name: np.unique(first[pair]) for pair in pairs for name in pair[:1]}
     grid[X.columns[-1]] = np.unique(second[pairs[-1]])
     joint = PartialDependenceImportance(grid=grid, pairs=pairs)
-    mine = best(lambda: joint.fit(model, X), runs)
+    _, mine = best(runs, joint.fit, model, X)
     by_value = {pair: np.lexsort([second[pair], first[pair]]) for pair in pairs}
     compared(
         "all 190 pairs, 5 points each, 10 000 x 20",
@@ -177,18 +170,44 @@ def woodelf(runs):
         [surfaces[pair][by_value[pair]] for pair in pairs],
     )
     model, X = xgboost(100_000, 50)
-    theirs = best(lambda: woodelf_pdp(model, X, k=100, **quiet), runs)
-    curves, points = theirs[2]
+    all_alone("100 000 x 50", model, X, runs)
+
+
+def all_alone(size, model, X, runs):
+    """The partial dependence of all columns, on woodelf-explainer's points."""
+    from woodelf.pdp import woodelf_pdp
+
+    quiet = {"centered": False, "verbose": False}
+    found, theirs = best(runs, lambda: woodelf_pdp(model, X, k=100, **quiet))
+    curves, points = found
     alone = PartialDependenceImportance(grid={c: points[c].to_numpy() for c in X})
-    mine = best(lambda: alone.fit(model, X), runs)
+    _, mine = best(runs, alone.fit, model, X)
     names = [name for name in X if name in curves]  # those that a tree splits on
     compared(
-        "all columns, 100 points each, 100 000 x 50",
+        f"all columns, 100 points each, {size}",
         mine,
         theirs,
         [alone.curves_[name][1] for name in names],
         [curves[name] for name in names],
     )
+    return alone, mine
+
+
+def wide(runs, n=300_000, p=127):
+    """Many columns of many rows, of which some are rounded and some are counts."""
+    from xgboost import XGBRegressor
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, p))
+    X[:, ::3] = np.round(X[:, ::3], 1)
+    X[:, 1::7] = random.poisson(3.0, size=X[:, 1::7].shape)
+    linear = X[:, 5:40] @ random.normal(size=35)
+    y = X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + 0.3 * linear + random.normal(size=n)
+    model = XGBRegressor(n_estimators=100, max_depth=6, n_jobs=1).fit(X, y)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(p)])
+    alone, one_worker = all_alone(f"{n} x {p}", model, frame, runs)
+    _, two_workers = best(runs, alone.set_params(n_jobs=2).fit, model, frame)
+    row("skvarimp, two workers, to one", two_workers, one_worker)
 
 
 def compared(name, mine, theirs, values, others):
@@ -206,9 +225,12 @@ def hstats(runs):
     model, X = xgboost(500, 7, depth=5)
     imp = InteractionImportance(statistic="h")
     imp.fit(model, X)  # imports aside
-    wall, cpu, _ = best(lambda: imp.fit(model, X), runs)
+    _, spent = best(runs, imp.fit, model, X)
     print("\nFriedman's H of all 21 pairs, XGBoost, 100 trees of depth 5, 500 x 7")
-    print(f"{wall:.3f} s, CPU {cpu:.3f} s (at most 0.15), {imp.response_path_}")
+    print(
+        f"{spent.wall:.3f} s, CPU {spent.cpu:.3f} s (at most 0.15), "
+        f"{imp.response_path_}"
+    )
 
 
 def permutation_problems(sizes):
@@ -258,8 +280,9 @@ def compare(name, model, X, y, runs):
             model, X, y, scoring=scoring, n_repeats=10, random_state=0
         )
 
-    ours, theirs = best(lambda: exact.fit(model, X, y), runs), best(shuffles, 1)
-    drawn = theirs[2].importances
+    _, ours = best(runs, exact.fit, model, X, y)
+    found, theirs = once(shuffles)
+    drawn = found.importances
     error = np.maximum(drawn.std(axis=1, ddof=1) / np.sqrt(10), 1e-12)
     off = np.max(np.abs(drawn.mean(axis=1) - exact.importances_) / error)
     row(f"{name}, {exact.response_path_}", ours, theirs)
@@ -285,6 +308,8 @@ def main():
             pairs(options.runs)
         if "woodelf" in options.tables:
             woodelf(options.runs)
+        if "wide" in options.tables:
+            wide(options.runs)
         if "hstats" in options.tables:
             hstats(options.runs)
         if "permutation" in options.tables:

@@ -1,15 +1,24 @@
 """The benchmark's problems: model family x rows x columns, fitted on simulated data."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVR
 
 
@@ -20,8 +29,8 @@ class BenchmarkProblem:
     Attributes
     ----------
     name : str
-    model : estimator
-        Unfitted.
+    model : estimator or str
+        Unfitted; or the name of a boosting library, for 100 trees of its defaults.
     n, p : int
         Rows and columns.
     aims : tuple of (float or None, float or None)
@@ -44,18 +53,23 @@ class BenchmarkProblem:
     n_classes: int = 2
     permuted: bool = True
 
+    def available(self):
+        """Whether the model's library is installed."""
+        return not isinstance(self.model, str) or find_spec(self.model) is not None
+
     def fitted(self):
         """(fitted model, X, y): smooth, with interactions and unused columns."""
         random = np.random.default_rng(0)
         X = random.standard_normal((self.n, self.p))
         y = 2 * X[:, 0] + np.sin(2 * X[:, 1]) * X[:, 2] + np.abs(X[:, 3])
         y = y + 0.5 * random.standard_normal(self.n)
-        if isinstance(self.model, LogisticRegression):
+        model = of_library(self.model) if isinstance(self.model, str) else self.model
+        if is_classifier(model):
             shares = np.arange(1, self.n_classes) / self.n_classes
             y = np.digitize(y, np.quantile(y, shares))
         # kernel machines and networks are fitted on a part, which sets their size
         n_fit = min(self.n, 20_000)
-        return self.model.fit(X[:n_fit], y[:n_fit]), X, y
+        return model.fit(X[:n_fit], y[:n_fit]), X, y
 
 
 def forest():
@@ -71,6 +85,38 @@ def boosting(max_depth=3):
 def perceptron():
     """One hidden ReLU layer of 100 units."""
     return MLPRegressor(hidden_layer_sizes=(100,), max_iter=20, random_state=0)
+
+
+def of_library(name):
+    """100 trees of a boosting library's own defaults, on one thread."""
+    if name == "xgboost":
+        from xgboost import XGBRegressor
+
+        return XGBRegressor(n_estimators=100, n_jobs=1, random_state=0)
+    if name == "lightgbm":
+        from lightgbm import LGBMRegressor
+
+        return LGBMRegressor(n_estimators=100, n_jobs=1, random_state=0, verbose=-1)
+    from catboost import CatBoostRegressor
+
+    quiet = {"verbose": 0, "allow_writing_files": False}
+    return CatBoostRegressor(iterations=100, thread_count=1, random_seed=0, **quiet)
+
+
+def components():
+    """Logistic regression on ten principal components."""
+    return make_pipeline(StandardScaler(), PCA(10), LogisticRegression())
+
+
+def calibrated():
+    """The mean of three forests, each behind a sigmoid."""
+    forest = RandomForestClassifier(100, random_state=0)
+    return CalibratedClassifierCV(forest, cv=3)
+
+
+def polynomial():
+    """A ridge of products of two columns."""
+    return make_pipeline(PolynomialFeatures(2), Ridge())
 
 
 PROBLEMS = [
@@ -120,5 +166,23 @@ PROBLEMS = [
     ),
     BenchmarkProblem(
         "logistic, 3 classes", LogisticRegression(), 5000, 20, n_classes=3
+    ),
+    *(
+        BenchmarkProblem(name, library, 20_000, 20, slow_rivals=False)
+        for name, library in (
+            ("XGBoost, 100 trees", "xgboost"),
+            ("LightGBM, 100 trees", "lightgbm"),
+            ("CatBoost, 100 trees", "catboost"),
+        )
+    ),
+    *(
+        BenchmarkProblem(name, model, 2000, 20, slow_rivals=False)
+        for name, model in (
+            ("components, logistic", components()),
+            ("calibrated forest", calibrated()),
+            ("Gaussian naive Bayes", GaussianNB()),
+            ("quadratic discriminants", QuadraticDiscriminantAnalysis()),
+            ("polynomial features, Ridge", polynomial()),
+        )
     ),
 ]

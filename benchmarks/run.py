@@ -15,11 +15,9 @@ import argparse
 import os
 import platform
 import sys
-import time
 import tracemalloc
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -28,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from problems import PROBLEMS
 from rivals import available
 from threadpoolctl import threadpool_limits
+from timer import once, timed
 
 from skvarimp import (
     PartialDependenceImportance,
@@ -43,37 +42,7 @@ FOUR = {
 }
 MARK = ".. generated below this line"
 TEN_PERMUTATIONS = "sklearn_permutation"  # what the first table compares with
-MOST_RUNS, ENOUGH_SECONDS = 3, 1.0
 MOST_NUMBERS = 500_000  # larger X: of the rivals scikit-learn alone, in minutes
-
-
-@dataclass
-class Timing:
-    """Best CPU and wall seconds of a few runs."""
-
-    cpu: float = float("inf")
-    wall: float = float("inf")
-
-    def __str__(self):
-        return f"{self.cpu:.3g} ({self.wall:.3g})"
-
-    def to(self, other):
-        """Ratio to another, CPU and wall."""
-        cpu, wall = self.cpu / max(other.cpu, 1e-9), self.wall / max(other.wall, 1e-9)
-        return f"{cpu:.3g} ({wall:.3g})"
-
-
-def timed(function, *arguments, runs=MOST_RUNS):
-    """(result, Timing)."""
-    timing, start = Timing(), time.perf_counter()
-    for _ in range(runs):
-        wall, cpu = time.perf_counter(), time.process_time()
-        result = function(*arguments)
-        timing.cpu = min(timing.cpu, time.process_time() - cpu)
-        timing.wall = min(timing.wall, time.perf_counter() - wall)
-        if time.perf_counter() - start > ENOUGH_SECONDS:
-            break
-    return result, timing
 
 
 def four(model, X, y):
@@ -241,19 +210,18 @@ def main():
     threadpool_limits(1)
     versions, first, second = packages(wanted.values()), [], []
     for problem in PROBLEMS:
-        if options.only not in problem.name:
+        if options.only not in problem.name or not problem.available():
             continue
-        start = time.perf_counter()
         try:
-            walks, rows = run_problem(problem, wanted)
+            (walks, rows), spent = once(run_problem, problem, wanted)
         except Exception as error:  # the others are still worth their time
             row = (problem.name, f"{problem.n} x {problem.p}", failure(error))
-            walks, rows = [row + ("",) * (len(FIRST) - len(row))], []
+            walks, rows, spent = [row + ("",) * (len(FIRST) - len(row))], [], None
         first.extend(walks)
         second.extend(rows)
         for line in (*walks, *rows):
             print(" | ".join(line), flush=True)
-        print(f"{time.perf_counter() - start:.0f} s", flush=True)
+        print(f"{spent} s", flush=True)
         if options.write:  # after every problem: a long run may break off
             page = Path(options.write)
             head = page.read_text().split(MARK)[0]

@@ -12,7 +12,6 @@ can make the refits alone look slower than the selection that contains them.
 """
 
 import argparse
-import time
 import tracemalloc
 
 import numpy as np
@@ -22,6 +21,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.model_selection import StratifiedShuffleSplit
+from timer import once
 
 from skvarimp import (
     BackwardEliminationSelector,
@@ -36,19 +36,17 @@ def refits_alone(selector, X, y):
     splitter = StratifiedShuffleSplit(1, test_size=0.3, random_state=0)
     train, _ = next(splitter.split(X, y))
     left = np.ones(X.shape[1], dtype=bool)
-    seconds = 0.0
+    alone = 0.0
     for dropped in selector.path_["dropped"]:
         left[dropped] = False
         narrow = X[train][:, left]
-        seconds += timed(lambda: clone(selector.estimator).fit(narrow, y[train]))  # noqa: B023
-    return seconds + timed(lambda: clone(selector.estimator).fit(X[:, left], y))
+        alone += seconds(clone(selector.estimator).fit, narrow, y[train])
+    return alone + seconds(clone(selector.estimator).fit, X[:, left], y)
 
 
-def timed(call):
+def seconds(function, *arguments):
     """CPU seconds of a call."""
-    start = time.process_time()
-    call()
-    return time.process_time() - start
+    return once(function, *arguments)[1].cpu
 
 
 def forest_ratio(X, y):
@@ -63,7 +61,7 @@ def forest_ratio(X, y):
             step=0.1,
             random_state=0,
         )
-        total = timed(lambda: selector.fit(X, y))  # noqa: B023
+        total = seconds(selector.fit, X, y)
         alone = refits_alone(selector, X, y)
         print(
             f"forest, {label:9} {len(selector.path_['score'])} steps: {total:7.1f} s, "
@@ -90,8 +88,8 @@ def sparse_first_step(n_features):
                 min_features_to_select=n_features - 1,
                 random_state=0,
             )
-            first = timed(lambda: selector.fit(X, y))  # noqa: B023
-            fit = timed(lambda: model.fit(X, y))  # noqa: B023
+            first = seconds(selector.fit, X, y)
+            fit = seconds(model.fit, X, y)
             print(
                 f"{n_features} sparse columns, {label}, {type(model).__name__}: one "
                 f"step {first:.2f} s, a fit alone {fit:.2f} s",

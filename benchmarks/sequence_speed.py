@@ -13,11 +13,11 @@ import itertools
 import multiprocessing
 import platform
 import resource
-import time
 
 import numpy as np
 import scipy
 import sklearn
+from timer import once
 
 from skvarimp.sequence import (
     OligomerWeights,
@@ -30,13 +30,6 @@ def random_sequences(n, length):
     """Uniform DNA."""
     letters = np.random.default_rng(0).choice(list("ACGT"), size=(n, length))
     return ["".join(row) for row in letters]
-
-
-def timed(function):
-    """Result, wall and CPU seconds of one call."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = function()
-    return result, time.perf_counter() - wall, time.process_time() - cpu
 
 
 def peak_memory():
@@ -60,16 +53,16 @@ def loop_kernel(x, y, degree, shift):
 def kernel_case(n, length, degree, shift):
     """Kernel matrix of n sequences with themselves, against 10 pairs by loops."""
     X = random_sequences(n, length)
-    kernel, wall, cpu = timed(
+    kernel, spent = once(
         lambda: weighted_degree_kernel(X, degree=degree, shift=shift, normalize=False)
     )
     memory = peak_memory()
     pairs = np.random.default_rng(1).integers(n, size=(10, 2))
-    loops, loop_wall, _ = timed(
+    loops, looped = once(
         lambda: [loop_kernel(X[i], X[j], degree, shift) for i, j in pairs]
     )
     error = np.abs(loops / kernel[pairs[:, 0], pairs[:, 1]] - 1).max()
-    return wall, cpu, memory, error, loop_wall / len(pairs) * n * (n + 1) / 2
+    return spent, memory, error, looped.wall / len(pairs) * n * (n + 1) / 2
 
 
 def loop_importance(tables, z, j):
@@ -94,18 +87,18 @@ def importance_case(length, order, max_order, markov_order):
     }
     weights = OligomerWeights(tables)
     importance = PositionalOligomerImportance(order, markov_order=markov_order)
-    importance, wall, cpu = timed(lambda: importance.fit(weights))
+    importance, spent = once(importance.fit, weights)
     memory = peak_memory()
     # A uniform chain of any order is the same distribution.
     picks = [
         (rng.integers(4, size=order), rng.integers(length - order + 1))
         for _ in range(4)
     ]
-    loops, loop_wall, _ = timed(lambda: [loop_importance(tables, *p) for p in picks])
+    loops, looped = once(lambda: [loop_importance(tables, *p) for p in picks])
     codes = [int(z @ 4 ** np.arange(order)[::-1]) for z, _ in picks]
     found = [importance.poim_[j, code] for code, (_, j) in zip(codes, picks)]
     error = np.abs(np.subtract(found, loops)).max() / np.abs(importance.poim_).max()
-    return wall, cpu, memory, error, loop_wall / len(picks) * importance.poim_.size
+    return spent, memory, error, looped.wall / len(picks) * importance.poim_.size
 
 
 def by_order_case(length, max_order):
@@ -115,11 +108,11 @@ def by_order_case(length, max_order):
         {k: rng.normal(size=(length - k + 1, 4**k)) for k in range(1, max_order + 1)}
     )
     importance = PositionalOligomerImportance(max_order).fit(weights)
-    largest, wall, cpu = timed(lambda: importance.max_by_order(max_order))
+    largest, spent = once(importance.max_by_order, max_order)
     memory = peak_memory()
     alone = PositionalOligomerImportance(2).fit(weights).importances_
     error = np.abs(largest[1, : length - 1] - np.abs(alone).max(axis=1)).max()
-    return wall, cpu, memory, error, np.nan
+    return spent, memory, error, np.nan
 
 
 def in_own_process(case, *arguments):
@@ -153,9 +146,10 @@ def main():
         f"{'case':38} {'wall s':>7} {'CPU s':>7} {'GB':>5} {'error':>8} {'loops s':>9}"
     )
     for name, case, *arguments in cases:
-        wall, cpu, memory, error, loops = in_own_process(case, *arguments)
+        spent, memory, error, loops = in_own_process(case, *arguments)
         print(
-            f"{name:38} {wall:7.2f} {cpu:7.2f} {memory:5.2f} {error:8.1e} {loops:9.2g}"
+            f"{name:38} {spent.wall:7.2f} {spent.cpu:7.2f} {memory:5.2f} "
+            f"{error:8.1e} {loops:9.2g}"
         )
 
 

@@ -16,12 +16,12 @@ import platform
 import resource
 import subprocess
 import sys
-import time
 
 import numpy as np
 import sklearn
 from sklearn.datasets import make_classification, make_friedman1
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from timer import best
 
 import skvarimp
 from skvarimp import ImpurityImportance
@@ -48,16 +48,6 @@ def make_problem(kind, n_samples, n_features):
     return RandomForestRegressor(100, random_state=0), X, y
 
 
-def best_of(repeats, action):
-    """Smallest wall and CPU seconds over repeats."""
-    times = []
-    for _ in range(repeats):
-        wall, cpu = time.perf_counter(), time.process_time()
-        action()
-        times.append((time.perf_counter() - wall, time.process_time() - cpu))
-    return np.min(times, axis=0)
-
-
 def resident():
     """Largest resident memory so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -79,7 +69,7 @@ def check_engines(forest, X, y, options):
 def measure(problem, engine, repeats, options):
     """One row of the table."""
     forest, X, y = make_problem(*problem)
-    fit = best_of(repeats, lambda: forest.fit(X, y))
+    _, fit = best(repeats, forest.fit, X, y)
     plain = ImpurityImportance(convention="sklearn").fit(forest).importances_
     np.testing.assert_allclose(plain, forest.feature_importances_, rtol=1e-10)
     before = resident()
@@ -87,7 +77,7 @@ def measure(problem, engine, repeats, options):
     extra = resident() - before
     record = importance.surrogate_splits_.nbytes / 2**20
     n_surrogates = len(importance.surrogate_splits_)
-    search = best_of(repeats, lambda: surrogates_of(forest, X, y, engine, **options))
+    _, search = best(repeats, lambda: surrogates_of(forest, X, y, engine, **options))
     if len(ENGINES) > 1 and engine == ENGINES[-1]:
         check_engines(forest, X, y, options)
     n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
@@ -95,13 +85,13 @@ def measure(problem, engine, repeats, options):
     # Workers in processes live on; their CPU time is not seen from here.
     n_jobs = options["n_jobs"]
     seen = n_jobs == 1 or engine == "compiled"
-    cpu = (
-        f"{search[1]:>8.2f}{search[1] / fit[1]:>7.2f}" if seen else f"{'-':>8}{'-':>7}"
-    )
+    cpu = f"{'-':>8}{'-':>7}"
+    if seen:
+        cpu = f"{search.cpu:>8.2f}{search.cpu / fit.cpu:>7.2f}"
     return (
         f"{kind + f' {n_samples} x {n_features}':<28}{engine:<10}{n_nodes:>9}"
-        f"{n_surrogates:>11}{fit[1]:>8.2f}{cpu}"
-        f"{fit[0]:>8.2f}{search[0]:>8.2f}{search[0] / fit[0]:>7.2f}"
+        f"{n_surrogates:>11}{fit.cpu:>8.2f}{cpu}"
+        f"{fit.wall:>8.2f}{search.wall:>8.2f}{search.wall / fit.wall:>7.2f}"
         f"{extra:>9.0f}{record:>9.0f}"
     )
 

@@ -5,12 +5,10 @@ the 8 rows of the truth table of three variables. Printed, and drawn as heat map
 weights of the monomials, and the signed importances of all variables, conjunctions and
 disjunctions of two literals, from the machine's score and from the labels.
 
-    python benchmarks/reproductions/firm_boolean.py --figures benchmarks/results
+    python benchmarks/reproductions/firm_boolean.py
 """
 
-import argparse
 import itertools
-import pathlib
 
 import numpy as np
 import pandas as pd
@@ -92,10 +90,18 @@ def _write(axes, values, limit):
             axes.text(k, i, text, ha="center", va="center", fontsize=8, color=color)
 
 
-def draw(columns, directory):
+def draw():
     """Three columns of heat maps; red positive, blue negative."""
     import matplotlib.pyplot as plt
 
+    svm = machine()
+    *of_machine, _ = importances(svm)
+    *of_labels, _ = importances(None, LABELS)
+    columns = {
+        "weights of the machine": of_weights(svm),
+        "FIRM of the machine": of_machine,
+        "FIRM of the labels": of_labels,
+    }
     figure, axes = plt.subplots(
         2, 3, figsize=(11, 5.4), layout="constrained", height_ratios=[1, 6]
     )
@@ -112,15 +118,10 @@ def draw(columns, directory):
         _write(bottom, pairs, limit)
         _write(top, single[np.newaxis], limit)
     figure.supxlabel("above the diagonal: conjunctions; below: disjunctions")
-    figure.savefig(directory / "firm_boolean.png", dpi=80)
-    plt.close(figure)
 
 
 def main():
-    """Print the numbers, draw the figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figures", type=pathlib.Path, default=None)
-    directory = parser.parse_args().figures
+    """Print the numbers."""
     svm = machine()
     print("x1 x2 x3  label  score")
     for row, label, score in zip(
@@ -133,20 +134,12 @@ def main():
         "        ",
         ", ".join(f"{NAMES[j]} {NAMES[k]} {w:+.3f}" for (j, k), w in double.items()),
     )
-    *of_machine, from_score = importances(svm)
-    *of_labels, from_labels = importances(None, LABELS)
+    *_, from_score = importances(svm)
+    *_, from_labels = importances(None, LABELS)
     print("\nfeature           FIRM of the machine   FIRM of the labels")
     order = sorted(from_score, key=lambda name: -abs(from_score[name]))
     for name in order:
         print(f"{name:12s}   {from_score[name]:+18.3f} {from_labels[name]:+20.3f}")
-    if directory is not None:
-        directory.mkdir(parents=True, exist_ok=True)
-        columns = {
-            "weights of the machine": of_weights(svm),
-            "FIRM of the machine": of_machine,
-            "FIRM of the labels": of_labels,
-        }
-        draw(columns, directory)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,8 @@ The score is sin(x0); x1 has correlation 0.9 with x0 and does not enter the scor
 independent of both. Printed: FIRM, the spread of the partial dependence, and the
 sensitivity of each column; drawn: both curves.
 
-    python benchmarks/reproductions/firm_conditional.py --figures benchmarks/results
+    python benchmarks/reproductions/firm_conditional.py
 """
-
-import argparse
-import pathlib
 
 import numpy as np
 
@@ -31,11 +28,14 @@ def score(X):
     return np.sin(X[:, 0])
 
 
-def draw(firm, marginal, directory):
+def draw():
     """The conditional expected scores over the partial dependence of each column."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(
+    X = simulate()
+    firm = FIRMImportance().fit(score, X)
+    marginal = PartialDependenceImportance().fit(score, X)
+    _, axes = plt.subplots(
         1, 3, figsize=(11, 3.6), layout="constrained", sharex=True, sharey=True
     )
     for name, ax in zip(firm.entry_names_, axes):
@@ -46,16 +46,10 @@ def draw(firm, marginal, directory):
         ax.set(xlabel=name, title=name, xlim=(-3, 3))
     axes[0].set_ylabel("score")
     axes[2].legend(loc="upper left", fontsize=9)
-    directory.mkdir(parents=True, exist_ok=True)
-    figure.savefig(directory / "firm_conditional.png", dpi=80)
-    plt.close(figure)
 
 
 def main():
-    """Print the table, draw the figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figures", type=pathlib.Path, default=None)
-    directory = parser.parse_args().figures
+    """Print the table."""
     X = simulate()
     firm = FIRMImportance().fit(score, X)
     marginal = PartialDependenceImportance().fit(score, X)
@@ -71,8 +65,6 @@ def main():
     print(f"{'':26s}" + "".join(f"{name:>8s}" for name in firm.entry_names_))
     for label, values in rows.items():
         print(f"{label:26s}" + "".join(f"{value:8.3f}" for value in values))
-    if directory is not None:
-        draw(firm, marginal, directory)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,8 @@ the third is noise. A linear support vector machine's score is regressed on each
 column; printed are weights, importances by three methods and their standard errors,
 drawn the paper's four panels.
 
-    python benchmarks/reproductions/firm_gaussian.py --figures benchmarks/results
+    python benchmarks/reproductions/firm_gaussian.py
 """
-
-import argparse
-import pathlib
 
 import numpy as np
 from sklearn.svm import SVC
@@ -30,11 +27,16 @@ def simulate(seed, n=200):
     return X + y[:, np.newaxis] * SHIFT, y
 
 
-def draw(X, y, svm, line, means, directory):
+def draw():
     """The raw data, then score and conditional expected score of each column."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 4, figsize=(14, 3.7), layout="constrained")
+    X, y = simulate(0)
+    svm = SVC(kernel="linear").fit(X, y)
+    line = FIRMImportance(method="linear").fit(svm, X)
+    means = FIRMImportance(method="conditional_mean").fit(svm, X)
+    _, axes = plt.subplots(2, 2, figsize=(8, 7), layout="constrained")
+    axes = axes.ravel()
     for label, color, marker in ((-1, BLUE, "o"), (1, ORANGE, "^")):
         rows = y == label
         axes[0].scatter(*X[rows, :2].T, s=10, color=color, marker=marker, label=label)
@@ -49,16 +51,10 @@ def draw(X, y, svm, line, means, directory):
         ax.plot(t, q, "D", color=BLACK, ms=4, label="q, conditional means")
         ax.set(xlabel=f"x{j + 1}", ylabel="score", title=f"{letter}) x{j + 1}")
     axes[2].legend(loc="lower right", fontsize=8)
-    directory.mkdir(parents=True, exist_ok=True)
-    figure.savefig(directory / "firm_gaussian.png", dpi=80)
-    plt.close(figure)
 
 
 def main():
-    """Print the numbers, draw the figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figures", type=pathlib.Path, default=None)
-    directory = parser.parse_args().figures
+    """Print the numbers."""
     X, y = simulate(0)
     svm = SVC(kernel="linear").fit(X, y)
     spread = svm.decision_function(X).std()
@@ -66,18 +62,14 @@ def main():
     print("                        x1               x2               x3")
     weights = "".join(f"{w:+17.3f}" for w in svm.coef_[0])
     print(f"weight      {weights}")
-    fitted = {}
     for method in ("linear", "gaussian", "conditional_mean"):
         imp = FIRMImportance(method=method).fit(svm, X)
-        fitted[method] = imp
         cells = zip(imp.importances_, imp.standard_errors_)
         print(f"{method:16s}" + "".join(f"{q:9.3f} ±{e:6.3f}" for q, e in cells))
     print("conditional means of the labels alone:")
     labels = FIRMImportance(method="conditional_mean").fit(None, X, y)
     cells = zip(labels.importances_, labels.standard_errors_)
     print(f"{'':16s}" + "".join(f"{q:9.3f} ±{e:6.3f}" for q, e in cells))
-    if directory is not None:
-        draw(X, y, svm, fitted["linear"], fitted["conditional_mean"], directory)
 
 
 if __name__ == "__main__":

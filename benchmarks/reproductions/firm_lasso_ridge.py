@@ -4,12 +4,10 @@ Both columns matter equally, and their correlation is 0.99: the lasso tends to k
 of them by chance, ridge regression shares the weight. Printed over samples: weights
 and importances of both, as mean and standard deviation; drawn: each sample.
 
-    python benchmarks/reproductions/firm_lasso_ridge.py --samples 200 \
---figures benchmarks/results
+    python benchmarks/reproductions/firm_lasso_ridge.py --samples 200
 """
 
 import argparse
-import pathlib
 
 import numpy as np
 from sklearn.linear_model import Lasso, Ridge
@@ -17,6 +15,7 @@ from sklearn.linear_model import Lasso, Ridge
 from skvarimp import FIRMImportance
 
 CORRELATION = 0.99
+N_SAMPLES = 200
 MODELS = {"lasso": Lasso(0.5), "ridge": Ridge(10.0)}
 COLORS = {"lasso": "#E69F00", "ridge": "#0072B2"}
 MARKERS = {"lasso": "^", "ridge": "o"}
@@ -44,11 +43,12 @@ def sampled(n_samples):
     return [{k: np.array(v) for k, v in part.items()} for part in parts]
 
 
-def draw(weights, firm, directory):
+def draw():
     """One dot per sample and model: the first column against the second."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+    weights, firm, _ = sampled(N_SAMPLES)
+    _, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
     for ax, part, title in zip(axes, (weights, firm), ("weights", "FIRM")):
         for name, values in part.items():
             style = {"color": COLORS[name], "marker": MARKERS[name], "alpha": 0.5}
@@ -57,16 +57,12 @@ def draw(weights, firm, directory):
         ax.set(xlabel="x1", ylabel="x2", title=title, aspect="equal")
         ax.set(xlim=(-0.2, 2.6), ylim=(-0.2, 2.6))
     axes[0].legend(loc="center right")
-    directory.mkdir(parents=True, exist_ok=True)
-    figure.savefig(directory / "firm_lasso_ridge.png", dpi=80)
-    plt.close(figure)
 
 
 def main():
-    """Print the table, draw the figure."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=200)
-    parser.add_argument("--figures", type=pathlib.Path, default=None)
+    parser.add_argument("--samples", type=int, default=N_SAMPLES)
     options = parser.parse_args()
     weights, firm, standard = sampled(options.samples)
     print("mean ± standard deviation over samples; |1 - 2|: mean difference of the two")
@@ -88,8 +84,6 @@ def main():
     for what, part in (("weights", weights), ("FIRM / sd", standard)):
         gap = np.abs(part["lasso"] - part["ridge"])[:, :2].mean()
         print(f"mean difference between lasso and ridge, {what}: {gap:.3f}")
-    if options.figures is not None:
-        draw(weights, firm, options.figures)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,10 @@ none of which the conjunction of all three informative columns occurs; over all 
 that could occur, that conjunction is the most important of all conjunctions of three
 literals nevertheless. Printed, and drawn as two bar charts.
 
-    python benchmarks/reproductions/firm_unobserved.py --figures benchmarks/results
+    python benchmarks/reproductions/firm_unobserved.py
 """
 
-import argparse
 import itertools
-import pathlib
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -62,11 +60,12 @@ def conjunctions(seed=0):
     return imp, [int(function(X).sum()) for function in functions]
 
 
-def draw(first, second, counts, directory, n_shown=10):
+def draw(n_shown=10):
     """The most important entries of both, as bars."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    first, (second, counts) = products(), conjunctions()
+    _, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for ax, imp in zip(axes, (first, second)):
         order = np.argsort(imp.ranking_)[:n_shown][::-1]
         labels = [imp.entry_names_[e] for e in order]
@@ -77,16 +76,10 @@ def draw(first, second, counts, directory, n_shown=10):
         ax.set_xlabel("FIRM, standardised")
     axes[0].set_title("score learned from x0 x1: columns and products")
     axes[1].set_title("conjunctions (training rows that hold them)")
-    directory.mkdir(parents=True, exist_ok=True)
-    figure.savefig(directory / "firm_unobserved.png", dpi=80)
-    plt.close(figure)
 
 
 def main():
-    """Print both tables, draw the figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--figures", type=pathlib.Path, default=None)
-    directory = parser.parse_args().figures
+    """Print both tables."""
     first = products()
     print(first.to_frame().head(8).round(3).to_string(index=False))
     second, counts = conjunctions()
@@ -94,8 +87,6 @@ def main():
     for e in np.argsort(second.ranking_)[:8]:
         name, value = second.entry_names_[e], second.signed_importances_[e, 0]
         print(f"{name:16s} {value:+10.3f} {counts[e]:15d}")
-    if directory is not None:
-        draw(first, second, counts, directory)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ one hidden layer with eight units and weight decay 0.01 is fitted to many sample
 Printed are the importances of three measures, and how often each calls an irrelevant
 input important: it outranks a relevant one, or has a quarter of the largest importance.
 
-    python benchmarks/reproductions/greenwell_figure5.py --seeds 20 [--figure FILE.png]
+    python benchmarks/reproductions/greenwell_figure5.py --seeds 20
 """
 
 import argparse
@@ -23,6 +23,7 @@ MEASURES = {
     "Olden": ConnectionWeightImportance(),
 }
 N_RELEVANT = 5
+N_ROWS, N_DRAWN = 500, 5  # of a sample; samples in the picture
 
 
 def network(seed):
@@ -88,13 +89,12 @@ def print_tables(shares, quality):
             print(f"   {name:23}" + "".join(f"{v:7d}" for v in counts))
 
 
-def draw(shares, path):
+def draw():
     """Bars of the means and a dot per sample, one panel per measure."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(
-        1, 3, figsize=(9, 3.6), sharey=True, layout="constrained"
-    )
+    shares, _ = run(N_DRAWN, N_ROWS)
+    _, axes = plt.subplots(1, 3, figsize=(9, 3.6), sharey=True, layout="constrained")
     position = np.arange(10)[::-1]
     colours = ["#0072b2"] * N_RELEVANT + ["#e69f00"] * 5
     for ax, (name, rows) in zip(axes, shares.items()):
@@ -107,20 +107,16 @@ def draw(shares, path):
     axes[1].set_xlabel("importance, largest = 1")
     handles = [plt.Rectangle((0, 0), 1, 1, color=c, alpha=0.6) for c in colours[4:6]]
     axes[0].legend(handles, ["relevant", "irrelevant"], loc="lower right")
-    figure.savefig(path, dpi=100)
 
 
 def main():
-    """Print the tables and draw the figure."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--samples", type=int, default=500)
-    parser.add_argument("--figure")
+    parser.add_argument("--samples", type=int, default=N_ROWS)
     options = parser.parse_args()
     shares, quality = run(options.seeds, options.samples)
     print_tables(shares, quality)
-    if options.figure:
-        draw(shares, options.figure)
 
 
 if __name__ == "__main__":

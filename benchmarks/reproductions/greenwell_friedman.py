@@ -5,13 +5,13 @@ importances, and the ten largest of the 45 pair interactions of section 3.2 (fig
 the paper is missing). Beside them Friedman's H of a gradient boosting model, which the
 paper announces, and H of the network. Means over simulated samples.
 
-    python benchmarks/reproductions/greenwell_friedman.py --seeds 20 [--figure F.png]
+    python benchmarks/reproductions/greenwell_friedman.py --seeds 20
 """
 
 import argparse
 
 import numpy as np
-from greenwell_figure5 import network
+from greenwell_figure5 import N_DRAWN, N_ROWS, network
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import GradientBoostingRegressor
 
@@ -77,11 +77,12 @@ def print_tables(importances, strengths, pairs):
         print("".join(f"{line:>28}" for line in lines))
 
 
-def draw(strengths, pairs, path):
+def draw():
     """The ten largest of the two statistics the paper speaks of."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(7.5, 3.4), layout="constrained")
+    _, strengths, pairs = run(N_DRAWN, N_ROWS)
+    _, axes = plt.subplots(1, 2, figsize=(7.5, 3.4), layout="constrained")
     for ax, key in zip(axes, [("network", "conditional_std"), ("boosting", "h")]):
         mean, spread = strengths[key].mean(axis=0), strengths[key].std(axis=0)
         top = np.argsort(-mean)[:10][::-1]
@@ -90,20 +91,16 @@ def draw(strengths, pairs, path):
         ax.set_xlabel(TITLES[key])
         ax.set_xlim(0)
         ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=100)
 
 
 def main():
-    """Print the tables and draw the figure."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--samples", type=int, default=500)
-    parser.add_argument("--figure")
+    parser.add_argument("--samples", type=int, default=N_ROWS)
     options = parser.parse_args()
     importances, strengths, pairs = run(options.seeds, options.samples)
     print_tables(importances, strengths, pairs)
-    if options.figure:
-        draw(strengths, pairs, options.figure)
 
 
 if __name__ == "__main__":

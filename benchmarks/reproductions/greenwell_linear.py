@@ -5,7 +5,7 @@ deviation 0.01. Printed beside the published figures and the theory: mean and sp
 the importances over simulated samples; drawn: the estimated and the true partial
 dependence of one sample (figure 4).
 
-    python benchmarks/reproductions/greenwell_linear.py --samples 200 [--figure F.png]
+    python benchmarks/reproductions/greenwell_linear.py --samples 200
 """
 
 import argparse
@@ -34,7 +34,7 @@ def importance(seed):
     return PartialDependenceImportance().fit(LinearRegression().fit(X, y), X)
 
 
-def draw(path):
+def draw():
     """Curves of one sample over the true ones, -3/2 + 3 x and 5/2 - 5 x."""
     fitted = importance(0)
     display = fitted.plot_curves()
@@ -45,14 +45,12 @@ def draw(path):
         ax.set_xlabel(f"X{int(name[1]) + 1}")
     lines = [*display.axes_[0].get_lines()[:1], display.axes_[0].get_lines()[-1]]
     display.axes_[0].legend(lines, ["estimated", "true"], frameon=False)
-    display.figure_.savefig(path, dpi=100)
 
 
 def main():
-    """Print the table and draw the figure."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, default=200)
-    parser.add_argument("--figure")
     options = parser.parse_args()
     values = np.array([importance(s).importances_ for s in range(options.samples)])
     ratios = values[:, 1] / values[:, 0]
@@ -65,8 +63,6 @@ def main():
     columns = [*zip(values.mean(axis=0), spread), (ratios.mean(), ratios.std())]
     row = "".join(f"{f'{m:.4f} ±{s:.4f}':>15}" for m, s in columns)
     print(f"{f'{options.samples} samples':28}{row}")
-    if options.figure:
-        draw(options.figure)
 
 
 if __name__ == "__main__":

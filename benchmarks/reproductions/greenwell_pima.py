@@ -4,7 +4,7 @@ A network of seven logistic units with weight decay 0.01 on the rows without mis
 values, from many random starts: cross-validated area under the ROC curve, partial
 dependence importances on the scale of the probability, and their ranks.
 
-    python benchmarks/reproductions/greenwell_pima.py --data DIR [--figure FILE.png]
+    python benchmarks/reproductions/greenwell_pima.py --data DIR
 """
 
 import argparse
@@ -56,11 +56,10 @@ def print_table(names, values, ranks):
 
 
 def main():
-    """Print the table and draw the curves of the first start."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_option(parser)
     parser.add_argument("--starts", type=int, default=20)
-    parser.add_argument("--figure")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     try:
@@ -80,9 +79,6 @@ def main():
     values = np.array([imp.importances_ for imp in fitted])
     ranks = np.array([imp.ranking_ for imp in fitted])
     print_table(list(X.columns), values, ranks)
-    if options.figure:
-        display = fitted[0].plot_curves(ylabel="probability")
-        display.figure_.savefig(options.figure, dpi=80)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,9 @@ generalization of on-line learning and an application to boosting, Journal of Co
 and System Sciences 55, 1997, section 5.2), so it is written out here. Printed: the 24
 published figures beside the ones computed by `ImpurityImportance`.
 
-    python benchmarks/reproductions/matlab_fisheriris.py [--image FILE]
+    python benchmarks/reproductions/matlab_fisheriris.py
 """
 
-import argparse
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,10 +130,7 @@ def reproduce():
 
 
 def main():
-    """Print published and computed figures; draw the associations."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--image", help="file for the heat map of the associations")
-    options = parser.parse_args()
+    """Print published and computed figures."""
     plain, with_surrogates, association = reproduce()
     tables = [
         ("importance, stumps", [PUBLISHED_PLAIN], [plain]),
@@ -152,16 +148,14 @@ def main():
                 print("".join(f"{value:14.4f}" for value in row), f"  {kind}")
         gap = np.max(np.abs(np.subtract(published, computed)))
         print(f"largest difference {gap:.1e}; half a printed digit is 5e-05")
-    if options.image:
-        draw(association, options.image)
 
 
-def draw(association, path):
+def draw():
     """Heat map of the associations."""
     from skvarimp._display.matrix import AssociationDisplay
 
-    display = AssociationDisplay(association, NAMES).plot()
-    display.figure_.savefig(path, dpi=110)
+    *_, association = reproduce()
+    AssociationDisplay(association, NAMES).plot()
 
 
 if __name__ == "__main__":

@@ -9,13 +9,11 @@ driven by its own impurity importance, and scikit-learn's selectors.
     python benchmarks/reproductions/nips2003.py madelon --seeds 1 --rivals
     python benchmarks/reproductions/nips2003.py dexter --seeds 3
 
-With --figures DIRECTORY the path of the first seed is drawn. Data from --data or
-$SKVARIMP_DATA, else OpenML.
+Data from --data or $SKVARIMP_DATA, else OpenML.
 """
 
 import argparse
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -45,6 +43,7 @@ from skvarimp import (
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from data import NotAvailable, add_option, nips2003
+from timer import once
 
 # Tables II and III: fraction of features (%), balanced error (%) with the subset, and
 # of the same network with all features.
@@ -242,9 +241,7 @@ def error(model, X, y):
 def evaluate(selector, data):
     """(number of columns, balanced error %, CPU seconds) on the test set."""
     X, y, X_test, y_test = data
-    start = time.process_time()
-    selector.fit(X, y)
-    seconds = time.process_time() - start
+    _, spent = once(selector.fit, X, y)
     if hasattr(selector, "n_features_") and hasattr(selector, "predict"):
         model, test, n = selector, X_test, selector.n_features_
     else:
@@ -252,7 +249,7 @@ def evaluate(selector, data):
         model = forest.fit(selector.transform(X), y)
         test = selector.transform(X_test)
         n = test.shape[1]
-    return n, error(model, test, y_test), seconds
+    return n, error(model, test, y_test), spent.cpu
 
 
 def report(label, figures, n_features):
@@ -267,15 +264,6 @@ def report(label, figures, n_features):
     )
 
 
-def draw(selector, options):
-    """Figure 2 of the paper for this data set: the path of the first seed."""
-    display = selector.plot_path()
-    display.ax_.set_ylabel("Balanced accuracy on held-out rows")
-    kind = "network" if "Perceptron" in repr(selector.estimator) else "forest"
-    path = options.figures / f"nips2003_{options.name}_{kind}.png"
-    display.figure_.savefig(path, dpi=80)
-
-
 def main():
     """Print the table of one data set."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -283,7 +271,6 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rivals", action="store_true")
     parser.add_argument("--only", default="", help="rows whose label has this text")
-    parser.add_argument("--figures", type=Path, default=None)
     add_option(parser)
     options = parser.parse_args()
     try:
@@ -305,10 +292,9 @@ def main():
     if options.only in "network, all columns":
         everything = []
         for seed in range(options.seeds):
-            start = time.process_time()
-            network = perceptron(options.name, seed).fit(*data[:2])
-            seconds = time.process_time() - start
-            everything.append((n_features, error(network, *data[2:]), seconds))
+            network = perceptron(options.name, seed)
+            _, spent = once(network.fit, *data[:2])
+            everything.append((n_features, error(network, *data[2:]), spent.cpu))
         report("network, all columns", everything, n_features)
     rows = [rows_of(options.name, seed) for seed in range(options.seeds)]
     if options.rivals:
@@ -318,8 +304,6 @@ def main():
         if options.only in label:
             figures = [evaluate(of_seed[label], data) for of_seed in rows]
             report(label, figures, n_features)
-            if options.figures is not None and "the paper's rule" in label:
-                draw(rows[0][label], options)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,8 @@
-"""How often intervals, rank intervals and tests of differences are right.
-
-    python benchmarks/row_coverage.py intervals --draws 1000
-    python benchmarks/row_coverage.py ranks --draws 1000
-    python benchmarks/row_coverage.py differences --draws 1000
+"""Intervals, rank intervals and tests of differences, from the numbers of single rows.
 
 Models are fitted once and held fixed. The truth is the mean importance of 200 further
 samples of 2000 rows, freed of the self-pairs.
 """
-
-import argparse
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -107,7 +101,7 @@ def truth(measure, f, columns):
     return np.mean(parts, axis=0) * n / (n - 1)
 
 
-def intervals(draws):
+def intervals(samples=1000):
     """Coverage of plain and of skewness-corrected 95% intervals of the first column."""
     print("columns      measure       n   plain  interval()")
     for columns in (normal, lognormal, bernoulli):
@@ -115,7 +109,7 @@ def intervals(draws):
             true = truth(measure, product, columns)[0]
             for n in (50, 200, 1000):
                 plain = corrected = 0
-                for draw in range(draws):
+                for draw in range(samples):
                     random = np.random.default_rng(draw)
                     X = columns(n, random)
                     fit = measure.fit(product, X, outcome(product, X, random))
@@ -125,14 +119,14 @@ def intervals(draws):
                     row = row[row["entry"] == "x0"].iloc[0]
                     corrected += row["lower"] <= true <= row["upper"]
                 print(
-                    f"{columns.__name__:12} {name:12} {n:4}  {plain / draws:.3f}  "
-                    f"{corrected / draws:.3f}",
+                    f"{columns.__name__:12} {name:12} {n:4}  {plain / samples:.3f}  "
+                    f"{corrected / samples:.3f}",
                     flush=True,
                 )
 
 
-def ranks(draws):
-    """Share of draws with all ranks inside, and with all intervals right at once."""
+def ranks(samples=1000):
+    """Share of samples with all ranks inside, and with all intervals right at once."""
     print("problem                 measure       n   ranks  intervals  mean width")
     for problem, (f, columns) in problems().items():
         for name in ("pairs", "permutation"):
@@ -140,7 +134,7 @@ def ranks(draws):
             true = truth(measure, f, columns)
             for n in (200, 1000):
                 inside = covered = width = 0
-                for draw in range(draws):
+                for draw in range(samples):
                     random = np.random.default_rng(draw)
                     X = columns(n, random)
                     measure.fit(bound(f), X, outcome(product, X, random))
@@ -155,13 +149,13 @@ def ranks(draws):
                     covered += np.all(ends[0] & ends[1])
                     width += np.mean(high - low)
                 print(
-                    f"{problem:23} {name:12} {n:4}  {inside / draws:.3f}  "
-                    f"{covered / draws:.3f}      {width / draws:.2f}",
+                    f"{problem:23} {name:12} {n:4}  {inside / samples:.3f}  "
+                    f"{covered / samples:.3f}      {width / samples:.2f}",
                     flush=True,
                 )
 
 
-def differences(draws):
+def differences(samples=1000):
     """Level with equal importances, power with a true difference of 4 errors."""
     print("n     level  power")
     measure, other = (measures()["observed"] for _ in range(2))
@@ -184,7 +178,7 @@ def differences(draws):
             return slope * X[:, 0] * (1 + 0.5 * np.sign(X[:, 1]))
 
         level = power = 0
-        for draw in range(draws):
+        for draw in range(samples):
             X = normal(n, np.random.default_rng(draw))
             measure.fit(first, X)
             other.fit(second, X)
@@ -193,12 +187,7 @@ def differences(draws):
             measure.fit(third, X)
             table = importance_difference(measure, other)
             power += table[table["entry"] == "x0"]["p_value"].iloc[0] <= 0.05
-        print(f"{n:4}  {level / draws:.3f}  {power / draws:.3f}", flush=True)
+        print(f"{n:4}  {level / samples:.3f}  {power / samples:.3f}", flush=True)
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["intervals", "ranks", "differences"])
-    parser.add_argument("--draws", type=int, default=1000)
-    arguments = parser.parse_args()
-    globals()[arguments.what](arguments.draws)
+STUDIES = [intervals, ranks, differences]

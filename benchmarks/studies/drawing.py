@@ -1,0 +1,132 @@
+"""Errors of random draws, and whether drawing until `tol` keeps its promise."""
+
+import warnings
+
+import numpy as np
+from sklearn.neighbors import KNeighborsRegressor
+
+from skvarimp import SensitivityImportance
+from skvarimp.exceptions import ImportanceWarning
+
+
+def product(X):
+    """A model with an interaction."""
+    return X[:, 0] * (1 + X[:, 1])
+
+
+def monte_carlo(samples=1000, rows=100):
+    """Share of seeds within 1.96 Monte Carlo errors of the exact importance.
+
+    `interval()` adds the sampling error of the rows, which is not asked about here.
+    """
+    random = np.random.default_rng(0)
+    X = random.standard_normal((rows, 3))
+    model = KNeighborsRegressor(5).fit(X, product(X))
+    for contrast in ("pairs", "observed"):
+        parameters = {"contrast": contrast, "scale": None}
+        exact = SensitivityImportance(estimation="exact", **parameters).fit(model, X)
+        inside = []
+        for seed in range(samples):
+            drawn = SensitivityImportance(
+                estimation="sampled", random_state=seed, **parameters
+            ).fit(model, X)
+            gap = np.abs(drawn.importances_ - exact.importances_)
+            inside.append(gap < 1.96 * drawn.monte_carlo_errors_)
+        print(f"{contrast}, ten repeats: {np.mean(inside, axis=0).round(3)}")
+
+
+def weighted(X):
+    """A linear model."""
+    return 5 * X[:, 0] + X[:, 1]
+
+
+def tolerance_problems(n):
+    """Name -> (model, rows): even, heavy-tailed, and rarely hit draws."""
+    random = np.random.default_rng(0)
+    normal, tails = random.standard_normal((n, 2)), random.standard_t(2, (n, 2))
+    problems = {"normal": (product, normal), "t2 tails": (product, tails)}
+    for share in (0.1, 0.02, 0.005):
+        rare = random.permutation(n) < share * n
+        rows = np.column_stack([rare, random.standard_normal(n)])
+        problems[f"binary, {share}"] = (weighted, rows)
+    return problems
+
+
+def tolerance(samples=400, rows=1000):
+    """How often `tol` is kept: estimates within 1.96 tol of exact, and the draws.
+
+    Draws stop when the standard error of each importance is estimated below `tol` times
+    the largest importance. If the errors were known and normal, 95% of the estimates
+    would end within 1.96 tol; skewed draws are hard, because the first ones look more
+    even than they are. Data and model stay the same, the draws change.
+    """
+    warnings.simplefilter("ignore")
+    for estimation, contrast in (
+        ("sampled", "pairs"),
+        ("sampled", "observed"),
+        ("rows", "observed"),
+    ):
+        common = {"contrast": contrast, "scale": None, "grid": 50}
+        for name, (model, X) in tolerance_problems(rows).items():
+            exact = SensitivityImportance(estimation="exact", **common)
+            exact = exact.fit(model, X).importances_
+            for tol in (0.1, 0.03):
+                inside, draws = [], []
+                for seed in range(samples):
+                    imp = SensitivityImportance(
+                        estimation=estimation,
+                        tol=tol,
+                        n_repeats=1000,
+                        random_state=seed,
+                        **common,
+                    ).fit(model, X)
+                    gap = np.abs(imp.importances_ - exact)
+                    inside.append(gap <= 1.96 * tol * exact.max())
+                    draws.append(imp.n_draws_)
+                kept, mean = np.mean(inside, axis=0), np.mean(draws, axis=0)
+                print(
+                    f"{estimation:8} {contrast:9} {name:14} tol={tol:<5}"
+                    f" kept {kept.round(3)}  draws {mean.round().astype(int)}",
+                    flush=True,
+                )
+
+
+def rare_model(X):
+    """x1 acts where x2 is 1."""
+    return X[:, 0] + (X[:, 2] == 1) * X[:, 1]
+
+
+def rare(samples=100):
+    """Does drawing until `tol` overlook an input that acts on few rows?
+
+    x1 acts on the 0.5% of the rows whose x2 is 1, and x2 itself is 1 there only. How
+    often each is declared to be 0, and how many draws were made.
+    """
+    warnings.simplefilter("ignore", ImportanceWarning)  # the cap, where it is reached
+    print(f"{'rows':>6} {'estimation':12}{'contrast':10}{'tol':>6}", end="")
+    print(f"{'x1 is 0':>10}{'x2 is 0':>10}   mean draws of x0, x1, x2")
+    cases = [("sampled", "pairs", "all"), ("sampled", "observed", "all")]
+    cases += [("rows", contrast, 20) for contrast in ("pairs", "observed", "range")]
+    for n in (400, 2000, 20_000):
+        random = np.random.default_rng(0)
+        X = np.column_stack([random.standard_normal((n, 2)), np.arange(n) < n // 200])
+        X = X[random.permutation(n)]
+        for estimation, contrast, grid in cases:
+            for tol in (0.2, 0.05, 0.01):
+                zeros, draws = np.zeros(3, int), np.zeros(3)
+                for seed in range(samples):
+                    imp = SensitivityImportance(
+                        contrast=contrast,
+                        estimation=estimation,
+                        grid=grid,
+                        tol=tol,
+                        scale=None,
+                        random_state=seed,
+                    ).fit(rare_model, X)
+                    zeros += imp.importances_ == 0
+                    draws += imp.n_draws_ / samples
+                print(f"{n:6} {estimation:12}{contrast:10}{tol:6}", end="")
+                print(f"{zeros[1]:10}{zeros[2]:10}   {draws.round().astype(int)}")
+
+
+STUDIES = [monte_carlo, tolerance, rare]
