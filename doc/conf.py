@@ -1,12 +1,19 @@
 """Sphinx configuration."""
 
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
 import skvarimp
 
 sys.path.insert(0, str(Path(__file__).parent))  # generated_pages, vocabulary
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # compare_measures
+sys.path.append(f"{sys.path[-1]}/reproductions")  # which draw pictures
+
+from generated_pages import guide_of_names, write_supported_models
+from inventories import intersphinx_mapping, write_inventories
+from vocabulary import write_vocabulary
 
 project = "skvarimp"
 author = "the skvarimp developers"
@@ -16,7 +23,10 @@ release = version = skvarimp.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "matplotlib.sphinxext.plot_directive",
     "sphinx-mathjax-offline",  # formulas without a network
     "numpydoc",
     "sphinx_copybutton",
@@ -27,7 +37,11 @@ exclude_patterns = ["_build", "gallery/*.ipynb", "sg_execution_times.rst"]
 default_role = "any"
 suppress_warnings = ["ref.any"]  # single backticks in docstrings are mostly code
 
+write_inventories(Path(__file__).parent / "generated" / "inventories")
+intersphinx_mapping = intersphinx_mapping("generated/inventories")
+
 autosummary_generate = True
+autosummary_context = {"guide": guide_of_names()}
 autodoc_typehints = "none"  # the parameters' sections say more, and are read
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -52,29 +66,37 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "remove_config_comments": True,
 }
+# Pictures in pages: their code is shown, runs on every build, and writes nowhere here.
+plot_include_source = True
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("png", 110)]
+plot_basedir = str(Path(__file__).parent)
+plot_working_directory = tempfile.mkdtemp()
+
 # An example that warns is an example to repair; matplotlib's backend draws to files.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 html_theme = "pydata_sphinx_theme"
 html_title = "skvarimp"
+html_favicon = "_static/favicon.svg"
 html_theme_options = {
-    "show_prev_next": False,
-    "header_links_before_dropdown": 5,  # leaves the search box room for one line
-    "navbar_end": ["theme-switcher"],
+    "logo": {"text": f"skvarimp {version}"},
+    "github_url": "https://github.com/skvarimp/skvarimp",
+    "show_prev_next": True,
+    "header_links_before_dropdown": 5,
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": [], "which_measure": [], "glossary": [], "changes": []}
+html_sidebars = {"index": []}
 html_show_sourcelink = False
 html_static_path = ["_static"]
-html_css_files = ["wide_tables.css"]
+html_css_files = ["site.css"]
 
 
 def setup(app):
     """Generate before the pages are read."""
-    from generated_pages import write_supported_models
-    from vocabulary import write_vocabulary
-
     app.connect("builder-inited", write_supported_models)
     app.connect("builder-inited", write_vocabulary)

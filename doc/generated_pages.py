@@ -1,5 +1,6 @@
 """Parts of the site that come from the code itself."""
 
+import re
 from itertools import groupby
 from pathlib import Path
 
@@ -22,13 +23,20 @@ GALLERY = [
 
 FAMILIES = {
     "linear": "linear",
-    "naive_bayes": "additive",
+    "read_linear_naive_bayes": "additive",
+    "read_bernoulli_naive_bayes": "additive",
+    "read_categorical_naive_bayes": "additive",
+    "read_constant": "additive",
     "sklearn_trees": "trees",
     "xgboost": "trees",
     "lightgbm": "trees",
     "catboost": "trees",
+    "survival": "trees",
+    "read_componentwise": "linear",
+    "read_coxnet": "linear",
     "smooth": "interpolated",
-    "kernel_machines": "kernel machine",
+    "read_support_vectors": "kernel machine",
+    "read_kernel_ridge": "kernel machine",
     "read_perceptron": "network",
     "read_pipeline": "column-wise steps, then that of the last step",
     "wrappers": "that of the estimators inside",
@@ -40,6 +48,17 @@ def gallery_position(filename):
     """Sort key of the examples."""
     name = Path(filename).name
     return (GALLERY.index(name) if name in GALLERY else len(GALLERY)), name
+
+
+def guide_of_names():
+    """Public name -> label of the page that has it in a line "API: ..." at its top."""
+    pages = {}
+    for path in sorted(Path(__file__).parent.glob("*.rst")):
+        text = path.read_text("utf8")
+        line = re.search(r"^API: (?:.+\n)+", text, re.MULTILINE)
+        for name in re.findall(r"(\w+)`", line[0] if line else ""):
+            pages[name] = re.match(r"\.\. _(\w+):", text)[1]
+    return pages
 
 
 def write_supported_models(app):
@@ -56,8 +75,10 @@ def write_supported_models(app):
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 25 55", ""]
     for row in rows:
         lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
-    steps = ", ".join(_names(COLUMNWISE))
-    lines += ["", f"Column-wise steps: {steps}.", ""]
+    lines += ["", "Column-wise steps:", ""]
+    for package, steps in _by_library(COLUMNWISE).items():
+        lines.append(f"- {package}: {', '.join(steps)}.")
+    lines.append("")
     mixing, smooth = ", ".join(_names(AFFINE)), ", ".join(_names(SMOOTH))
     lines += [
         "Affine steps, in front of linear models, networks and kernels of inner",
@@ -77,6 +98,15 @@ def write_supported_models(app):
     target = Path(app.srcdir) / "generated" / "supported_models.inc"
     target.parent.mkdir(exist_ok=True)
     target.write_text("\n".join([*lines, ""]))
+
+
+def _by_library(types):
+    """Library -> names of its types, of a table package -> name -> rule."""
+    names = {}
+    for package, of_package in types.items():
+        library = package.partition(".")[0]
+        names.setdefault(library, []).extend(_names({package: of_package}))
+    return names
 
 
 def _names(types):

@@ -1,0 +1,11 @@
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+
+from skvarimp import FIRMImportance, SensitivityImportance, compare_importances
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+forest = RandomForestRegressor(50, min_samples_leaf=5, random_state=0)
+models = {"linear": LinearRegression().fit(X, y), "forest": forest.fit(X, y)}
+table = compare_importances(models, X, y, [SensitivityImportance(), FIRMImportance()])
+table.plot()

@@ -1,0 +1,8 @@
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression
+
+from skvarimp import null_importances
+
+X, y = load_diabetes(return_X_y=True, as_frame=True)
+null = null_importances(LinearRegression(), X, y, random_state=0)
+null.plot(max_entries=6, label="mean squared error gained")

@@ -1,0 +1,14 @@
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import GradientBoostingRegressor
+
+from skvarimp import SobolImportance
+
+X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+model = GradientBoostingRegressor(
+    max_depth=4,
+    n_estimators=60,
+    learning_rate=0.08,
+    min_samples_leaf=10,
+    random_state=0,
+)
+SobolImportance().fit(model.fit(X, y), X).plot()
