@@ -1,7 +1,7 @@
 """One word per notion: what parameters are called, and what they are not called.
 
-The page "Glossary" is made from `NOTIONS`, and `tests/test_vocabulary.py` compares
-every public signature with both tables.
+The page "Glossary" is made from `NOTIONS`, and `tests/package/test_vocabulary.py`
+compares every public signature with both tables.
 """
 
 from pathlib import Path
@@ -23,6 +23,10 @@ NOTIONS = {
     "n_repeats": (
         "How often drawing or refitting is repeated",
         ("n_draws", "n_iterations", "n_times", "repeats", "n_samples", "n_replicates"),
+    ),
+    "max_evaluations": (
+        "The largest number of rows that a model may be asked to predict",
+        ("budget", "max_calls", "max_evals", "n_evaluations", "max_predictions"),
     ),
     "confidence": (
         "The share of samples in which an interval holds the truth",
@@ -89,6 +93,7 @@ PARTICULAR = {
     "ax",
     "cohorts",
     "column",
+    "conditional_fit_rows",
     "contrast",
     "convention",
     "covariance",
