@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager, suppress
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend.reduction import get_loky_pickler
+from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 
 from skvarimp._running.guards import (
@@ -89,13 +90,17 @@ class Shared:
         held = self._packed if self._held is None else self._held[0]
         return max(10_000, bytes_of(held))
 
-    def __reduce__(self):
+    def pack(self):
+        """Pickle the parts, once: what changes in them later is not sent."""
         if self._packed is None:
             pickler = _Pickler(io.BytesIO(), self._apart)
             pickler.dump(self._held)
             pickled = np.frombuffer(pickler.file.getvalue(), dtype=np.uint8)
             rest = pickler.arrays, bool(self._apart)
             self._packed = uuid.uuid4().hex, pickled, *rest
+
+    def __reduce__(self):
+        self.pack()
         return _received, self._packed
 
 
@@ -180,11 +185,17 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
         return
     sent = deque()  # kept here: a worker need not send its task back
     closed = False
+    backend, _ = get_active_backend(prefer=prefer)
+    to_threads = getattr(backend, "supports_sharedmem", False)
 
     def calls():
         for task in tasks:
             if closed:
                 return
+            # joblib pickles in a thread of its own, while the next task is being made
+            # and may store something in the parts
+            if not to_threads:
+                shared.pack()
             sent.append(task)
             yield delayed(_guarded)(shared, task)
 

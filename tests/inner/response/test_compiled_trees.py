@@ -230,7 +230,8 @@ def test_workers_are_threads(monkeypatch):
     _, one = walked(model, X)
     monkeypatch.setattr(TreeWalker, "run", noting)  # not in other processes
     _, two = walked(model, X, n_jobs=2)
-    assert seen and threading.get_ident() not in seen
+    assert seen
+    assert threading.get_ident() not in seen
     for a, b in zip(one, two):
         np.testing.assert_array_equal(a.importances, b.importances)
         np.testing.assert_array_equal(a.standard_errors, b.standard_errors)
