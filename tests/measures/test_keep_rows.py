@@ -124,7 +124,11 @@ def test_means_and_norms(name, model):
 
 
 @pytest.mark.parametrize(
-    ("name", "model"), each(EXACT, ["callable", "logistic", "forest"])
+    ("name", "model"),
+    [
+        *each(EXACT, ["logistic", "forest"]),
+        *(pytest.param(name, "callable", marks=pytest.mark.thorough) for name in EXACT),
+    ],
 )
 def test_order_weights_workers_and_kernels_change_nothing(name, model, monkeypatch):
     """Rows in another order, integer weights as repeated rows, two jobs, no kernels."""

@@ -23,6 +23,7 @@ def noisy_copies(n=120, seed=0):
     return X, x + X[:, 3] + 0.1 * rng.normal(size=n)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighted", [False, True])
 def test_block_sizes_and_jobs_change_nothing(monkeypatch, weighted):
     """One column at a time, one tree at a time, two processes."""
