@@ -1,10 +1,12 @@
 """Texts of pictures: inside the figure, apart from each other, easy to read."""
 
-from itertools import combinations, pairwise
+from itertools import combinations as two_of
+from itertools import pairwise
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+from combinations import each
 
 from skvarimp import (
     AllRelevantDisplay,
@@ -196,7 +198,7 @@ def assert_readable(figure):
         assert box.y1 <= whole.y1 + 1, what
         assert text.get_fontsize() >= 4.5, what
     upright = {t: box for t, box in texts.items() if t.get_rotation() % 90 == 0}
-    for (a, of_a), (b, of_b) in combinations(upright.items(), 2):
+    for (a, of_a), (b, of_b) in two_of(upright.items(), 2):
         width = min(of_a.x1, of_b.x1) - max(of_a.x0, of_b.x0)
         height = min(of_a.y1, of_b.y1) - max(of_a.y0, of_b.y0)
         # boxes have room for accents and descenders that few letters fill
@@ -312,8 +314,10 @@ def luminance(color):
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("name", [name for name in PICTURES if name != "matrix"])
+@pytest.mark.parametrize(
+    ("name", "style"),
+    each([n for n in PICTURES if n != "matrix"], ["default", "dark_background"]),
+)
 def test_texts_stand_out_from_the_paper(name, style):
     """At least 3 to 1, with the style's own colours of text and paper."""
     from matplotlib.colors import to_rgba

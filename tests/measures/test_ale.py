@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -172,7 +173,8 @@ def test_frames_classes_and_jobs_give_the_same_numbers(make):
     forest = RandomForestClassifier(10, random_state=0).fit(data, classes)
     named = make({name: data[:, j] for j, name in enumerate(names)})
 
-    array = ALEImportance(n_jobs=2).fit(forest, data)
+    with joblib.parallel_config(backend="threading"):
+        array = ALEImportance(n_jobs=2).fit(forest, data)
     frame = ALEImportance().fit(
         lambda X: forest.predict_proba(np.asarray(X.to_numpy())), named
     )

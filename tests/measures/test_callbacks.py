@@ -186,7 +186,8 @@ def test_progress_bar_of_scikit_learn(monkeypatch):
     monkeypatch.setattr(rich.Progress, "stop", record)
     for n_jobs in (None, 2):
         imp = SensitivityImportance(scale=None, n_jobs=n_jobs)
-        imp.set_callbacks(bar()).fit(model, X)
+        with joblib.parallel_config(backend="threading"):
+            imp.set_callbacks(bar()).fit(model, X)
         assert imp.importances_.shape == (6,)
     assert len(finished) == 2
     assert all(done == total for done, total in finished)

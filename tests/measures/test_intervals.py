@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from combinations import each
 from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, Ridge
@@ -48,8 +49,11 @@ def drawn(container, names):
     return np.array([of_one[:, 0] for of_one in lines.get_segments()])[order]
 
 
-@pytest.mark.parametrize("how", HOW, ids=lambda how: "-".join(map(str, how.values())))
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("how", "weighted"),
+    each(HOW, [False, True]),
+    ids=lambda how: "-".join(map(str, how.values())) if isinstance(how, dict) else how,
+)
 def test_one_fit_one_interval(how, weighted):
     """With rows kept or not, in all that shows an interval."""
     plt = pytest.importorskip("matplotlib.pyplot")

@@ -1,5 +1,6 @@
 """Numbers of single rows: their means are the importances, their norms the errors."""
 
+import joblib
 import numpy as np
 import pytest
 from combinations import each, pairwise
@@ -140,7 +141,8 @@ def test_order_weights_workers_and_kernels_change_nothing(name, model, monkeypat
     moved = fitted(name, model, X=X[order], weights=counts[order], y=y[order])
     repeated = np.repeat(np.arange(N), counts)
     integer = fitted(name, model, X=X[repeated], weights=None, y=y[repeated])
-    jobs = fitted(name, model, weights=counts, n_jobs=2)
+    with joblib.parallel_config(backend="threading"):
+        jobs = fitted(name, model, weights=counts, n_jobs=2)
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")
     plain = fitted(name, model, weights=counts)
     for attribute in ("influences_", "row_importances_"):

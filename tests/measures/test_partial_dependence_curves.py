@@ -74,28 +74,28 @@ def test_deciles_of_any_spread(change):
     assert np.array_equal(found, np.quantile(seen, tenths, method="inverted_cdf"))
 
 
-@pytest.mark.parametrize("name", ["size", "color", "flag"])
-def test_individual_curves_are_single_rows(name):
+def test_individual_curves_are_single_rows():
     """Rows' own curves by the model itself, drawn behind their mean."""
     frame, model = frame_and_model()
     imp = PartialDependenceImportance(kind="individual", statistic="std")
     imp.fit(model, frame)
-    values, curves = imp.individual_curves_[name]
-    assert curves.shape == (len(frame), len(values), 1)
-    for k, value in enumerate(values):
-        expected = model.predict(frame.assign(**{name: value}))
-        np.testing.assert_allclose(curves[:, k, 0], expected, rtol=1e-12)
     display = imp.plot_curves()
-    panel = next(ax for ax in display.axes_ if ax.get_xlabel() == name)
-    average, _, *single = panel.get_lines()
-    assert len(single) == 25
-    np.testing.assert_array_equal(average.get_ydata(), imp.curves_[name][1])
-    some = curves[np.linspace(0, len(frame) - 1, 25).round().astype(int)]
-    np.testing.assert_array_equal([s.get_ydata() for s in single], some[:, :, 0])
-    assert all(s.get_zorder() < average.get_zorder() for s in single)
-    low, high = panel.get_ylim()
-    assert low < curves.min()
-    assert curves.max() < high
+    for name in ("size", "color", "flag"):
+        values, curves = imp.individual_curves_[name]
+        assert curves.shape == (len(frame), len(values), 1)
+        for k, value in enumerate(values):
+            expected = model.predict(frame.assign(**{name: value}))
+            np.testing.assert_allclose(curves[:, k, 0], expected, rtol=1e-12)
+        panel = next(ax for ax in display.axes_ if ax.get_xlabel() == name)
+        average, _, *single = panel.get_lines()
+        assert len(single) == 25
+        np.testing.assert_array_equal(average.get_ydata(), imp.curves_[name][1])
+        some = curves[np.linspace(0, len(frame) - 1, 25).round().astype(int)]
+        np.testing.assert_array_equal([s.get_ydata() for s in single], some[:, :, 0])
+        assert all(s.get_zorder() < average.get_zorder() for s in single)
+        low, high = panel.get_ylim()
+        assert low < curves.min()
+        assert curves.max() < high
     plain = PartialDependenceImportance(statistic="std").fit(model, frame)
     assert plain.individual_curves_ is None
     assert len(plain.plot_curves().axes_[0].get_lines()) == 2

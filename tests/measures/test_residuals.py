@@ -1,5 +1,6 @@
 """`conditional="residuals"`: predictions plus residuals, against loops and theorems."""
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -223,7 +224,8 @@ def test_containers_and_workers_change_nothing():
     expected = PermutationImportance(**how).fit(f, X, Y)
     np.testing.assert_array_equal(X, before)
     for rows in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
-        found = PermutationImportance(**how, n_jobs=2).fit(f, rows, Y)
+        with joblib.parallel_config(backend="threading"):
+            found = PermutationImportance(**how, n_jobs=2).fit(f, rows, Y)
         for name in ("importances_", "influences_"):
             given, known = getattr(found, name), getattr(expected, name)
             np.testing.assert_allclose(given, known, rtol=0, atol=TOLERANCE)

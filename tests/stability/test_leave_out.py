@@ -1,5 +1,6 @@
 """`leave_out_importances`: refits without a column, their losses and inference."""
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -439,15 +440,16 @@ def test_random_state():
     forest = RandomForestRegressor(3, max_depth=3)
 
     def run(random_state, n_jobs=None):
-        found = leave_out_importances(
-            forest,
-            X,
-            Y,
-            features=[0, 1],
-            cv=ShuffleSplit(2),
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+        with joblib.parallel_config(backend="threading"):
+            found = leave_out_importances(
+                forest,
+                X,
+                Y,
+                features=[0, 1],
+                cv=ShuffleSplit(2),
+                n_jobs=n_jobs,
+                random_state=random_state,
+            )
         return found.importances
 
     assert np.array_equal(run(0), run(0, n_jobs=2))

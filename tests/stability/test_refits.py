@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from callback_recorder import Recorder
+from combinations import BACKENDS
 from refit_cases import BOTH, LABELS, LINEAR, OBSERVED, X, Y, few, values
 from scipy import sparse
 from sklearn import config_context
@@ -168,12 +169,14 @@ def test_seeds_that_were_given_stay(function):
 
 
 @BOTH
-def test_processes_change_nothing(function):
-    """Two workers."""
-    one, two = (
-        function(LINEAR, X, Y, OBSERVED, n_jobs=n, random_state=0, **few(function))
-        for n in (None, 2)
-    )
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_workers_change_nothing(function, backend):
+    """Two threads, and two processes, which get the model and the measure."""
+    with joblib.parallel_config(backend=backend):
+        one, two = (
+            function(LINEAR, X, Y, OBSERVED, n_jobs=n, random_state=0, **few(function))
+            for n in (None, 2)
+        )
     assert np.array_equal(values(one), values(two))
 
 

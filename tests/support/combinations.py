@@ -8,6 +8,10 @@ from itertools import combinations, product
 import pytest
 
 
+# where tasks run, for `joblib.parallel_config`; each worker process imports all anew
+BACKENDS = ["threading", pytest.param("loky", marks=pytest.mark.thorough)]
+
+
 def _rows(every, by_default):
     """All rows as parameters, those that do not run by default with the marker."""
     return [

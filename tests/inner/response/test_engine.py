@@ -238,7 +238,8 @@ def test_same_numbers_for_every_backend(backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
         again = SensitivityImportance(scale=None).fit(model, X).importances_
     np.testing.assert_allclose(again, reference, rtol=1e-14)
-    two = SensitivityImportance(scale=None, n_jobs=2).fit(model, X).importances_
+    with joblib.parallel_config(backend=backend):
+        two = SensitivityImportance(scale=None, n_jobs=2).fit(model, X).importances_
     np.testing.assert_allclose(two, reference, rtol=1e-14)
 
 
