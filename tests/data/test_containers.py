@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import pairwise
+from combinations import each
 from container_rows import N, columns, frame, pipeline, target
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Ridge
@@ -75,7 +75,7 @@ def rebuilt(X, rows):
 
 @pytest.mark.parametrize(
     ("library", "contrast", "model"),
-    pairwise(LIBRARIES, ["pairs", "observed"], [Ridge(), KNeighborsRegressor(4)]),
+    each(LIBRARIES, ["pairs", "observed"], [Ridge(), KNeighborsRegressor(4)]),
     ids=str,
 )
 def test_pipelines_over_frames(library, contrast, model):

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from combinations import each
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -152,8 +153,7 @@ WIDE = {
 }
 
 
-@pytest.mark.parametrize("kind", WIDE)
-@pytest.mark.parametrize("steps", [[], [StandardScaler()]], ids=["model", "pipeline"])
+@pytest.mark.parametrize(("kind", "steps"), each(WIDE, [[], [StandardScaler()]]))
 def test_wide_frames_cost_little_more_than_arrays(kind, steps):
     """One conversion, and one frame per call of the model, however many columns."""
     random = np.random.RandomState(0)

@@ -1,8 +1,11 @@
 """Which way the mean response goes, and signed effects of single rows."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
+from combinations import each
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -61,11 +64,12 @@ def plain_direction(values, means, weights):
     return rise / size if size > 0 else 0.0
 
 
-def plain_mean(predict, X, j, value, weights):
-    """Mean response with one column set to a value."""
-    moved = X.copy()
-    moved[:, j] = value
-    return np.average(predict(moved), weights=weights)
+def plain_means(predict, X, j, weights):
+    """Mean response with one column set to each of its values."""
+    moved = np.tile(X, (len(X), 1))
+    moved[:, j] = np.repeat(X[:, j], len(X))
+    of_values = predict(moved).reshape(len(X), len(X))
+    return [np.average(of_value, weights=weights) for of_value in of_values]
 
 
 def plain_directions(predict, X, weights=None):
@@ -74,38 +78,30 @@ def plain_directions(predict, X, weights=None):
     return np.array(
         [
             plain_direction(
-                X[:, j],
-                [plain_mean(predict, X, j, value, weights) for value in X[:, j]],
-                weights,
+                X[:, j], plain_means(predict, X, j, weights), weights
             )
             for j in range(X.shape[1])
         ]
     )
 
 
-@pytest.fixture(scope="module")
-def expected():
-    """Of each model, without and with weights."""
-    return {
-        (name, weighted): plain_directions(
-            model.predict, X, WEIGHTS if weighted else None
-        )
-        for name, model in MODELS.items()
-        for weighted in (False, True)
-    }
+@cache
+def of_model(name, weighted):
+    """Directions of a model, by double loops."""
+    weights = WEIGHTS if weighted else None
+    return plain_directions(MODELS[name].predict, X, weights)
 
 
-@pytest.mark.parametrize("measure", FOLLOWING)
-@pytest.mark.parametrize("name", MODELS)
-def test_directions_equal_a_double_loop(name, measure, expected):
+@pytest.mark.parametrize(("name", "measure"), each(MODELS, FOLLOWING))
+def test_directions_equal_a_double_loop(name, measure):
     """On the mean curve, whatever the measure does with the rows' own curves."""
     weighted = measure in {"pairs", "loss", "shapley"}
     weights = WEIGHTS if weighted else None
     imp = clone(FOLLOWING[measure]).fit(MODELS[name], X, Y, sample_weight=weights)
-    of_model = expected[name, weighted]
     if measure == "curve" and name == "svr":
         assert imp.to_frame()["direction"].iloc[0] == imp.directions_.max()
-    np.testing.assert_allclose(imp.directions_, of_model, rtol=0, atol=1e-12)
+    expected = of_model(name, weighted)
+    np.testing.assert_allclose(imp.directions_, expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(imp.directions_per_output_[:, 0], imp.directions_)
 
 
@@ -260,12 +256,15 @@ def test_outputs_of_a_classifier():
     expected = plain_directions(lambda X: two.predict_proba(X)[:, 1], X)
     np.testing.assert_allclose(imp.directions_, expected, rtol=0, atol=1e-12)
     three = LogisticRegression().fit(X, np.digitize(Y, [-1, 1]))
+    of_classes = [
+        plain_directions(lambda X, o=o: three.predict_proba(X)[:, o], X)
+        for o in range(3)
+    ]
     for measure in (SensitivityImportance(), PermutationImportance(keep_rows=True)):
         imp = measure.fit(three, X, np.digitize(Y, [-1, 1]))
         assert imp.directions_ is None
         assert "direction" not in imp.to_frame().columns
-        for o, found in enumerate(imp.directions_per_output_.T):
-            of_class = plain_directions(lambda X, o=o: three.predict_proba(X)[:, o], X)
+        for found, of_class in zip(imp.directions_per_output_.T, of_classes):
             np.testing.assert_allclose(found, of_class, rtol=0, atol=1e-12)
     assert imp.row_effects_.shape == (80, 4, 3)
     # probabilities add up to 1
@@ -284,7 +283,7 @@ def test_pairs_within_subgroups():
         for g in (0, 1):
             rows = X[part == g]
             ones = np.ones(len(rows))
-            means = [plain_mean(model.predict, rows, j, v, ones) for v in rows[:, j]]
+            means = plain_means(model.predict, rows, j, ones)
             pairs = np.subtract.outer(means, means) / len(rows)
             rise += np.sum(np.sign(np.subtract.outer(rows[:, j], rows[:, j])) * pairs)
             size += np.abs(pairs).sum()
@@ -317,18 +316,19 @@ EFFECTS = {
 }
 
 
-@pytest.mark.parametrize("measure", EFFECTS)
-@pytest.mark.parametrize("name", ["forest", "svr", "ridge", "pipeline"])
+@pytest.mark.parametrize(
+    ("name", "measure"), each(["forest", "svr", "ridge", "pipeline"], EFFECTS)
+)
 def test_effects_equal_a_plain_loop(name, measure):
     """f(x_i) minus the weighted mean over the donors; rows of weight 0 have none."""
     model = MODELS[name]
     imp = clone(EFFECTS[measure]).fit(model, X, Y, sample_weight=WEIGHTS)
     expected = np.empty_like(X)
     for j in range(X.shape[1]):
-        for i in range(len(X)):
-            moved = np.repeat(X[i : i + 1], len(X), axis=0)
-            moved[:, j] = X[:, j]
-            expected[i, j] = np.average(model.predict(moved), weights=WEIGHTS)
+        moved = np.repeat(X, len(X), axis=0)
+        moved[:, j] = np.tile(X[:, j], len(X))
+        for i, of_row in enumerate(model.predict(moved).reshape(len(X), len(X))):
+            expected[i, j] = np.average(of_row, weights=WEIGHTS)
         expected[:, j] = model.predict(X) - expected[:, j]
     expected[WEIGHTS == 0] = np.nan
     size = np.nanmax(np.abs(expected))

@@ -43,7 +43,7 @@ def test_standard_errors_are_derivatives(parameters, standardize):
     """
     Z = X.copy()
     Z[:, [0, 3]] = np.round(Z[:, [0, 3]])
-    Z, repeats = np.repeat(Z[:40], 25, axis=0), 25
+    Z, repeats = np.repeat(Z[:20], 25, axis=0), 25
     imp = FIRMImportance(standardize=standardize, **parameters)
     base = imp.fit(score, Z)
     errors, changes = base.standard_errors_, []

@@ -43,7 +43,8 @@ def moved(X, columns, values):
 
 def dependence(f, X, columns, w, at):
     """Partial dependence on columns at points (k, len(columns)), (k, n_outputs)."""
-    return np.array([w @ f(moved(X, columns, value)) for value in at])
+    rows = np.concatenate([moved(X, columns, value) for value in at])
+    return np.array([w @ of_value for of_value in np.split(f(rows), len(at))])
 
 
 def literal_h(f, X, j, k, weights):
@@ -60,7 +61,8 @@ def literal_overall(f, X, j, weights):
     """Friedman & Popescu, eq. 45."""
     w = weights / weights.sum()
     own = dependence(f, X, (j,), w, X[:, [j]])
-    others = np.array([w @ f(_with_column(x, X, j)) for x in X])
+    rows = np.concatenate([_with_column(x, X, j) for x in X])
+    others = np.array([w @ of_row for of_row in np.split(f(rows), len(X))])
     total = f(X)
     total, own, others = (F - w @ F for F in (total, own, others))
     return np.sqrt(w @ (total - own - others) ** 2 / (w @ total**2))
@@ -76,9 +78,9 @@ def _with_column(x, X, j):
 def literal_conditional_std(f, X, j, k, grids, weights, along=("std", "std")):
     """Greenwell et al., section 3.2."""
     w = weights / weights.sum()
-    F = np.array(
-        [[w @ f(moved(X, (j, k), (v, u))) for u in grids[1]] for v in grids[0]]
-    )
+    points = list(product(*grids))
+    F = dependence(f, X, (j, k), w, points)
+    F = F.reshape(len(grids[0]), len(grids[1]), -1)
 
     def flat(curve, how):
         return np.ptp(curve, axis=0) if how == "range" else curve.std(axis=0, ddof=1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from callback_recorder import Recorder
+from combinations import each
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
@@ -312,17 +313,25 @@ def test_exact_shares_within_a_limit():
         imp.fit(model, few)
 
 
+def short(value):
+    """A readable parameter name."""
+    last = value[-1] if hasattr(value, "steps") else value
+    return last if isinstance(last, str) else type(last).__name__
+
+
 @pytest.mark.parametrize(
-    "model",
-    [
-        FOREST,
-        make_pipeline(StandardScaler(), FOREST.__class__(3, random_state=0)),
-        make_pipeline(PolynomialFeatures(2), Ridge()),
-        GaussianProcessRegressor(RBF(2.0), alpha=1.0, optimizer=None),
-    ],
-    ids=lambda model: type(model[-1] if hasattr(model, "steps") else model).__name__,
+    ("model", "estimation"),
+    each(
+        [
+            FOREST,
+            make_pipeline(StandardScaler(), FOREST.__class__(3, random_state=0)),
+            make_pipeline(PolynomialFeatures(2), Ridge()),
+            GaussianProcessRegressor(RBF(2.0), alpha=1.0, optimizer=None),
+        ],
+        ["auto", "sampled"],
+    ),
+    ids=short,
 )
-@pytest.mark.parametrize("estimation", ["auto", "sampled"])
 def test_what_shares_read_of_a_model_counts(model, estimation, monkeypatch):
     """Probes and what tells the order of interactions, within any limit."""
     model = clone(model).fit(X, Y)

@@ -51,7 +51,7 @@ def training_data(draw):
     return X, rng.integers(0, 3, n), weight
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(training_data(), st.integers(1, 5), st.sampled_from(["matlab", "rpart"]))
 def test_every_node_agrees_with_the_literal_search(data, depth, convention):
     """The search over whole levels only rearranges the definition."""
@@ -66,7 +66,7 @@ def test_every_node_agrees_with_the_literal_search(data, depth, convention):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(training_data(), st.integers(1, 5))
 def test_class_boundary_cuts_agree_with_the_literal_search(data, depth):
     """Cuts inside a run of one class are no candidates, at every node anew."""
@@ -134,7 +134,7 @@ def test_primary_ties_do_not_matter_with_surrogates():
         assert alone[1] == 0.0  # without surrogates the order decides
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(training_data(), st.sampled_from(["increasing", "decreasing"]))
 def test_association_is_unchanged_by_monotone_recoding(data, how):
     """Only the order of a surrogate's values counts; a mirrored order mirrors cuts."""

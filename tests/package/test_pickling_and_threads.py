@@ -251,7 +251,9 @@ def global_state():
     }
 
 
-@pytest.mark.parametrize("backend", ["sequential", "threading"])
+@pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("sequential", marks=pytest.mark.thorough)]
+)
 def test_no_global_state_is_changed(backend):
     """By any fit, also one that fails."""
     for name in NAMES:  # what is imported or compiled on the way is no change

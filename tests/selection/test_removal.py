@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import each
 from roundoff import roundoff
 from scipy import sparse
-from selection_data import BOTH
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from skvarimp import (
     AllRelevantSelector,
     BackwardEliminationSelector,
+    ForwardSelector,
     PermutationImportance,
     SensitivityImportance,
     leave_out_importances,
@@ -28,7 +29,9 @@ NAMES = ["age", "city", "income", "noise", "size"]
 NUMBERS = ["age", "income", "noise"]
 WORTH = dict(age=3.0, city=2.0, income=1.0, noise=0.1, size=0.2)
 DRAWN = PermutationImportance(estimation="sampled", n_repeats=1)
-LIBRARY = pytest.mark.parametrize("library", [pd, pl])
+KINDS_AND_LIBRARIES = pytest.mark.parametrize(
+    ("kind", "library"), each([BackwardEliminationSelector, ForwardSelector], [pd, pl])
+)
 
 
 def people(library, n=90, seed=0):
@@ -83,8 +86,7 @@ def by_type(library):
     return encoded(numbers, words)
 
 
-@LIBRARY
-@BOTH
+@KINDS_AND_LIBRARIES
 def test_names_are_dropped_from_the_lists(kind, library):
     """The numbers of a pipeline that selects by type, whose lists shrink by themselves.
 
@@ -111,8 +113,7 @@ def test_names_are_dropped_from_the_lists(kind, library):
     assert BY_NAME[0].transformers[1][1].transformers[0][2] == ["city", "size"]
 
 
-@LIBRARY
-@BOTH
+@KINDS_AND_LIBRARIES
 def test_constants_in_place_of_columns(kind, library):
     """Scores and predictions of frames in which the other columns hold a constant."""
     X, y = people(library)
@@ -239,8 +240,9 @@ def test_a_column_that_is_given_as_a_vector():
     assert (selector.fit(X, y).hits_[[0, 5]] == selector.n_iter_).all()
 
 
-@LIBRARY
-@pytest.mark.parametrize("removal", ["auto", "constant"])
+@pytest.mark.parametrize(
+    ("library", "removal"), each([pd, pl], ["auto", "constant"])
+)
 def test_copies_are_given_to_the_lists(library, removal):
     """Shuffled copies go where their column goes: as by type, to the last hit."""
     X, y = people(library, 150)

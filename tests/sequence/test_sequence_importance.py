@@ -118,7 +118,7 @@ def test_three_letters_by_hand():
 weights_strategy = st.integers(0, 10_000)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=weights_strategy, d=st.integers(0, 2), order=st.integers(1, 5))
 def test_theorems(seed, d, order):
     """Each holds for every score and every background."""

@@ -48,7 +48,7 @@ def test_equals_the_double_loop(alphabet, length, degree, shift, normalize):
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 1000),
     length=st.integers(1, 12),

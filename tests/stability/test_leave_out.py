@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from callback_recorder import Recorder
-from combinations import pairwise
+from combinations import each, pairwise
 from literal import standard_error
 from refit_cases import LABELS, LINEAR, X, Y
 from scipy import sparse, stats
@@ -71,20 +71,23 @@ def zero_one(y, model, row):
     return float(model.predict(row)[0] != y)
 
 
-@pytest.mark.parametrize("removal", ["constant", "drop"])
 @pytest.mark.parametrize(
-    ("estimator", "y", "loss"),
-    [
-        (KNeighborsRegressor(5), Y, squared),
-        (SVR(gamma=0.1), Y, squared),
-        (LinearRegression(), Y, squared),
-        (Ridge(alpha=0.3), Y, squared),
-        (LogisticRegression(), LABELS, log_loss),
-        (LinearSVC(), LABELS == 1, zero_one),
-    ],
+    ("case", "removal"),
+    each(
+        [
+            (KNeighborsRegressor(5), Y, squared),
+            (SVR(gamma=0.1), Y, squared),
+            (LinearRegression(), Y, squared),
+            (Ridge(alpha=0.3), Y, squared),
+            (LogisticRegression(), LABELS, log_loss),
+            (LinearSVC(), LABELS == 1, zero_one),
+        ],
+        ["constant", "drop"],
+    ),
 )
-def test_definition(estimator, y, loss, removal):
+def test_definition(case, removal):
     """The plain loop over folds, rows and entries, groups among them."""
+    estimator, y, loss = case
     entries = [0, 3, [1, 2]]
     classifier = loss is not squared
     splitter = (StratifiedKFold if classifier else KFold)(4)

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from combinations import pairwise
 from roundoff import roundoff
 from scipy.stats import false_discovery_control, t
 from sklearn.base import clone
@@ -55,9 +56,9 @@ def by_loop(measure, weights, groups, splitter):
     return theta, np.sqrt(n / (n - 1) * total), np.sqrt(drawn)
 
 
-@pytest.mark.parametrize("name", MEASURES)
-@pytest.mark.parametrize("groups", [None, GROUPS])
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize(
+    ("name", "groups", "weights"), pairwise(MEASURES, [None, GROUPS], [None, WEIGHTS])
+)
 def test_pooled_numbers_are_the_loops(name, groups, weights):
     """With weights, and with rows that depend on each other."""
     splitter = SPLITTER if groups is None else GroupKFold(4)

@@ -120,7 +120,7 @@ SAMPLED = PermutationImportance(estimation="sampled", n_repeats=1)
 @BOTH
 def test_random_state(function):
     """Same seed, same numbers, whatever n_jobs; other seeds differ."""
-    splitter = ShuffleSplit(3)
+    splitter = ShuffleSplit(2)
 
     def run(random_state, n_jobs=None):
         with joblib.parallel_config(backend="threading"):

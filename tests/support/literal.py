@@ -5,13 +5,11 @@ import numpy as np
 
 def curve(f, X, i, columns, donor_values):
     """Responses of row i as its columns take each donor's values: (k, n_outputs)."""
-    rows = []
-    for value in donor_values:
-        x = np.array(X[i], dtype=X.dtype, copy=True)
+    rows = np.repeat(X[i : i + 1], len(donor_values), axis=0)
+    for row, value in zip(rows, donor_values):
         for member, j in enumerate(columns):
-            x[j] = value[member]
-        rows.append(f(x[np.newaxis, :])[0])
-    return np.array(rows, dtype=float)
+            row[j] = value[member]
+    return np.array(f(rows), dtype=float)
 
 
 def sensitivity(f, X, columns, contrast, weights=None, values=None, chances=None):
@@ -22,14 +20,11 @@ def sensitivity(f, X, columns, contrast, weights=None, values=None, chances=None
     if values is None:  # every row is a donor
         values, chances = [tuple(X[k, j] for j in columns) for k in range(n)], w
     total = 0.0
-    for i in range(n):
-        own = f(X[i : i + 1])[0]
+    for i, own in enumerate(f(X)):
         ice = curve(f, X, i, columns, values)
         if contrast == "pairs":
             row = sum(
-                p * q * np.abs(a - b)
-                for a, p in zip(ice, chances)
-                for b, q in zip(ice, chances)
+                p * (chances @ np.abs(a - ice)) for a, p in zip(ice, chances)
             )
         elif contrast == "observed":
             row = sum(p * np.abs(own - a) for a, p in zip(ice, chances))

@@ -19,11 +19,14 @@ def leaves(node):
 
 def value(node):
     """The mean of a node's leaves by their training weight."""
-    below = leaves(node)
-    weights = np.array([leaf["weight"] for leaf in below], dtype=float)
-    if weights.sum() == 0:
-        weights = np.ones(len(below))
-    return sum(w * leaf["value"] for w, leaf in zip(weights, below)) / weights.sum()
+    if "mean" not in node:  # it is asked for by every row that passes
+        below = leaves(node)
+        weights = np.array([leaf["weight"] for leaf in below], dtype=float)
+        if weights.sum() == 0:
+            weights = np.ones(len(below))
+        total = sum(w * leaf["value"] for w, leaf in zip(weights, below))
+        node["mean"] = total / weights.sum()
+    return node["mean"]
 
 
 def path(node, x):

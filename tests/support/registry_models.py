@@ -136,8 +136,8 @@ def fitted_to(lowering, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short fits; types on their way out
         model = unfitted(lowering, X, y)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=0)
+        names = [name for name in model.get_params() if name.endswith("random_state")]
+        model.set_params(**dict.fromkeys(names, 0))
         classes = [0.6] if "Threshold" in lowering.name else [0.4, 0.7]
         y = np.digitize(y, np.quantile(y, classes)) if is_classifier(model) else y
         if lowering.name.startswith(SEVERAL_OUTPUTS):

@@ -1,6 +1,7 @@
 """Compiled kernels of trees against the NumPy path."""
 
 import threading
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -88,9 +89,9 @@ WHOLE = ("boosting", "adaboost", "bagging")  # these take no missing values
 @pytest.mark.parametrize(
     ("name", "missing"),
     one_per(
-        lambda name, missing: (type(MODELS[name][0]), missing),
-        [(name, False) for name in MODELS]
-        + [(name, True) for name in MODELS if not name.startswith(WHOLE)],
+        lambda name, missing: type(MODELS[name][0]),
+        [(name, True) for name in MODELS if not name.startswith(WHOLE)]
+        + [(name, False) for name in MODELS],
     ),
 )
 def test_engines_agree(name, missing, monkeypatch):
@@ -292,6 +293,7 @@ def test_chains(n):
     check_chain(n)
 
 
+@cache
 def degenerate():
     """Deep, wide and degenerate trees, and rows for them."""
     random = np.random.RandomState(0)

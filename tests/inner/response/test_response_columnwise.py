@@ -78,7 +78,7 @@ def neighbours_lowered(monkeypatch):
         monkeypatch.setitem(neighbours, name, "smooth._stand_in")
 
 
-def frame(n=60):
+def frame(n=40):
     """Numbers, missing values, strings, a boolean; and a target."""
     random = np.random.RandomState(0)
     X = pd.DataFrame(
@@ -224,8 +224,8 @@ ARRAY_STEPS = {
 def test_array_steps(name):
     """Every column-wise transformer of numbers, all kinds of grid."""
     random = np.random.RandomState(0)
-    X = random.randn(50, 4)
-    X[:, 2] = random.randint(0, 4, 50)
+    X = random.randn(30, 4)
+    X[:, 2] = random.randint(0, 4, 30)
     y = X[:, 0] * X[:, 2] + X[:, 1]
     model = make_pipeline(ARRAY_STEPS[name], KNeighborsRegressor(3)).fit(X, y)
     both(model, X, y, features=[0, 1, 2, 3, [0, 2]])
@@ -237,7 +237,7 @@ def test_array_steps(name):
 def test_votes_searches_frozen_and_transformed_targets():
     """The estimators around others."""
     random = np.random.RandomState(0)
-    X = random.randn(50, 3)
+    X = random.randn(30, 3)
     y = np.exp(X[:, 0] * X[:, 1])
     one, two = (
         KNeighborsRegressor(2),
@@ -312,9 +312,9 @@ def test_sources():
 @pytest.mark.parametrize(
     ("target", "outputs"),
     [
-        (np.linspace(0, 1, 60), 1),
-        (np.arange(60) % 2, 1),
-        (np.arange(60) % 3, 3),
+        (np.linspace(0, 1, 40), 1),
+        (np.arange(40) % 2, 1),
+        (np.arange(40) % 3, 3),
     ],
 )
 def test_sources_of_a_target_encoder(target, outputs):

@@ -137,6 +137,7 @@ LABELS = [
     (make_pipeline(PCA(3), LogisticRegression()), "predict_proba"),
     (make_pipeline(LinearDiscriminantAnalysis(), LogisticRegression()), "auto"),
 ]
+TARGETS = [(TWO, WEIGHTS), (THREE, None)]
 THRESHOLDS = [
     FixedThresholdClassifier(LogisticRegression(), threshold=0.3),
     FixedThresholdClassifier(LogisticRegression(), pos_label="no", threshold=0.6),
@@ -180,11 +181,19 @@ def test_regressors(model, path, weights):
 
 
 @pytest.mark.parametrize(
-    ("case", "target"), each(LABELS, [(TWO, WEIGHTS), (THREE, None)]), ids=short
+    ("model", "method", "target"),
+    one_per(
+        lambda model, method, target: (type(model), method),
+        [
+            (*case, TARGETS[(i + k) % 2])
+            for k in (0, 1)
+            for i, case in enumerate(LABELS)
+        ],
+    ),
+    ids=short,
 )
-def test_classifiers(case, target):
+def test_classifiers(model, method, target):
     """Probabilities, scores and labels of several members."""
-    model, method = case
     y, weights = target
     checked(fitted(model, y), method, weights)
 

@@ -155,7 +155,7 @@ SPARSE[:, 3] = np.random.RandomState(3).randint(1, 3, N)  # no zeros
 
 
 @pytest.mark.parametrize(
-    ("case", "kind"),
+    ("case", "kind", "weights"),
     each(
         [
             (Ridge(), Y),
@@ -164,15 +164,15 @@ SPARSE[:, 3] = np.random.RandomState(3).randint(1, 3, N)  # no zeros
             (LogisticRegression(), THREE),
         ],
         [sparse.csr_matrix, sparse.csc_array],
+        [None, WEIGHTS],
     ),
 )
-def test_sparse(case, kind):
+def test_sparse(case, kind, weights):
     """All-zero, dense, binary and general sparse columns; explicit zeros."""
     model, y = case
     S = kind(SPARSE)
     S.data[::17] = 0.0
-    for weights in (None, WEIGHTS):
-        check_equal(fitted_quietly(model, S, y), S, weights, features=ENTRIES)
+    check_equal(fitted_quietly(model, S, y), S, weights, features=ENTRIES)
 
 
 def test_sparse_integers_keep_their_values():
