@@ -513,7 +513,7 @@ def test_axes_name_the_quantity(name):
         model = MLPRegressor(
             hidden_layer_sizes=[3], solver="lbfgs", max_iter=10_000, tol=1e-2
         )
-    fitted = MEASURES[name]().fit(model.fit(X, Y), X, Y)
+    fitted = MEASURES[name]().fit(model.fit(FEW, Y), FEW, Y)
     shown = fitted.plot()
     beside = [ax.get_ylabel() for ax in shown.figure_.axes]  # of the colours of pairs
     label = " ".join([shown.ax_.get_xlabel(), *beside])

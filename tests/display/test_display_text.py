@@ -187,7 +187,7 @@ def drawn_texts(figure):
 
 
 def assert_readable(figure):
-    """Every text is inside the figure, none touches another, none is tiny."""
+    """Every text is inside the figure, none touches another, none is tiny: the texts."""
     texts, whole = drawn_texts(figure), figure.bbox
     assert texts
     for text, box in texts.items():
@@ -207,12 +207,37 @@ def assert_readable(figure):
     for ax in figure.axes:
         if ax.get_visible():  # what is drawn is not crowded out
             assert ax.get_window_extent().height > 0.25 * figure.dpi
+    return texts
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_texts_of_small_pictures(name):
-    """Twenty entries at the width of a journal's column."""
-    assert_readable(PICTURES[name](20).plot(figsize=SMALL).figure_)
+def luminance(color):
+    """Relative luminance of sRGB, as in the web's contrast guidelines."""
+    rgb = np.array(color[:3])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def assert_texts_stand_out(figure, texts, on_cells):
+    """From the paper, at least 3 to 1; those on cells of a matrix have other paper."""
+    from matplotlib.colors import to_rgba
+
+    paper = luminance(figure.get_facecolor())
+    for text in texts:
+        if on_cells and text.axes is figure.axes[0] and text in text.axes.texts:
+            continue
+        low, high = sorted([luminance(to_rgba(text.get_color())), paper])
+        assert (high + 0.05) / (low + 0.05) > 3, text.get_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "style"), each(PICTURES, ["default", "dark_background"])
+)
+def test_texts_of_small_pictures(name, style):
+    """Twenty entries at the width of a journal's column: apart, dark on light."""
+    with plt.style.context(style):
+        figure = PICTURES[name](20).plot(figsize=SMALL).figure_
+        texts = assert_readable(figure)
+        assert_texts_stand_out(figure, texts, name in ("matrix", "association"))
 
 
 @pytest.mark.thorough
@@ -307,29 +332,3 @@ def test_levels_have_no_order():
     assert display.axes_[0].get_ylabel() == "partial dependence, class yes"
 
 
-def luminance(color):
-    """Relative luminance of sRGB, as in the web's contrast guidelines."""
-    rgb = np.array(color[:3])
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-@pytest.mark.parametrize(
-    ("name", "style"),
-    each([n for n in PICTURES if n != "matrix"], ["default", "dark_background"]),
-)
-def test_texts_stand_out_from_the_paper(name, style):
-    """At least 3 to 1, with the style's own colours of text and paper."""
-    from matplotlib.colors import to_rgba
-
-    with plt.style.context(style):
-        figure = PICTURES[name](3).plot(figsize=SMALL).figure_
-        paper = luminance(figure.get_facecolor())
-        texts = drawn_texts(figure)
-    on_cells = ("association",)
-    for text in texts:
-        if name in on_cells and text.axes is figure.axes[0] and text in text.axes.texts:
-            continue
-        ink = luminance(to_rgba(text.get_color()))
-        low, high = sorted([ink, paper])
-        assert (high + 0.05) / (low + 0.05) > 3, text.get_text()

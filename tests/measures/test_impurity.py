@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import examples
 from callback_recorder import Recorder
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,7 +71,7 @@ def grow(criterion, X, target, weight):
 
 
 @pytest.mark.parametrize("criterion", OWN)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data(), st.sampled_from(CONVENTIONS), st.booleans())
 def test_conventions_and_criteria_by_definition(
     criterion, data, convention, surrogates
@@ -96,7 +97,7 @@ def test_conventions_and_criteria_by_definition(
         ("poisson", "mse"),
     ],
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data(), st.sampled_from(CONVENTIONS))
 def test_another_criterion_judges_the_same_splits(grown_by, other, data, convention):
     """The tree stays; primaries and surrogates are judged anew."""

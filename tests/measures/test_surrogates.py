@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_surrogates import literal_surrogates
@@ -51,7 +52,7 @@ def training_data(draw):
     return X, rng.integers(0, 3, n), weight
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(training_data(), st.integers(1, 5), st.sampled_from(["matlab", "rpart"]))
 def test_every_node_agrees_with_the_literal_search(data, depth, convention):
     """The search over whole levels only rearranges the definition."""
@@ -66,7 +67,7 @@ def test_every_node_agrees_with_the_literal_search(data, depth, convention):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(training_data(), st.integers(1, 5))
 def test_class_boundary_cuts_agree_with_the_literal_search(data, depth):
     """Cuts inside a run of one class are no candidates, at every node anew."""
@@ -134,7 +135,7 @@ def test_primary_ties_do_not_matter_with_surrogates():
         assert alone[1] == 0.0  # without surrogates the order decides
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(training_data(), st.sampled_from(["increasing", "decreasing"]))
 def test_association_is_unchanged_by_monotone_recoding(data, how):
     """Only the order of a surrogate's values counts; a mirrored order mirrors cuts."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each
 from sklearn.ensemble import (
     BaggingRegressor,
     RandomForestRegressor,
@@ -79,39 +80,43 @@ CASES = {
 }
 
 
-def wrapped(model, y):
-    """The model, fitted, inside the others."""
-    vote = VotingRegressor if y.dtype.kind == "f" else VotingClassifier
-    options = {} if y.dtype.kind == "f" else {"voting": "soft"}
-    fitted = model.fit(X, y)
-    return {
-        "search": GridSearchCV(model, {}, cv=2).fit(X, y),
-        "frozen": FrozenEstimator(fitted),
-        "pipeline": Pipeline([("m", fitted)]),
-        "vote": vote([("m", model)], **options).fit(X, y),
-        "all of them": GridSearchCV(Pipeline([("m", model)]), {}, cv=2).fit(X, y),
-    }
+def voting(model, y):
+    """A vote of the model alone."""
+    if y.dtype.kind == "f":
+        return VotingRegressor([("m", model)])
+    return VotingClassifier([("m", model)], voting="soft")
+
+
+# the model, fitted, inside the others
+WRAPPED = {
+    "search": lambda model, y: GridSearchCV(model, {}, cv=2).fit(X, y),
+    "frozen": lambda model, y: FrozenEstimator(model.fit(X, y)),
+    "pipeline": lambda model, y: Pipeline([("m", model.fit(X, y))]),
+    "vote": lambda model, y: voting(model, y).fit(X, y),
+    "all of them": lambda model, y: (
+        GridSearchCV(Pipeline([("m", model)]), {}, cv=2).fit(X, y)
+    ),
+}
 
 
 @pytest.mark.filterwarnings("ignore:lbfgs")
-@pytest.mark.parametrize("name", CASES)
-def test_importances_of_a_wrapped_model_are_the_models(name):
+@pytest.mark.parametrize(("name", "how"), each(CASES, WRAPPED))
+def test_importances_of_a_wrapped_model_are_the_models(name, how):
     """Of every measure; signs, paths and ways of estimation included."""
     model, y, measures = CASES[name]
-    outside = wrapped(model, y)
+    estimator = WRAPPED[how](model, y)
+    model.fit(X, y)
     for measure in measures:
         expected = measure.__class__(**measure.get_params()).fit(model, X, y)
-        for how, estimator in outside.items():
-            found = measure.__class__(**measure.get_params()).fit(estimator, X, y)
-            about = f"{measure} of {how}"
-            for name in ("importances_", "standard_errors_", "signed_importances_"):
-                one, other = getattr(found, name, None), getattr(expected, name, None)
-                assert (one is None) == (other is None), about
-                if one is not None:
-                    np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=about)
-            for name in ("method_", "response_path_"):
-                one, other = getattr(found, name, None), getattr(expected, name, None)
-                assert one == other, about
+        found = measure.__class__(**measure.get_params()).fit(estimator, X, y)
+        for name in ("importances_", "standard_errors_", "signed_importances_"):
+            one, other = getattr(found, name, None), getattr(expected, name, None)
+            assert (one is None) == (other is None), measure
+            if one is not None:
+                np.testing.assert_allclose(one, other, rtol=1e-9, err_msg=str(measure))
+        for name in ("method_", "response_path_"):
+            one, other = getattr(found, name, None), getattr(expected, name, None)
+            assert one == other, measure
 
 
 def test_coefficients_of_sums_of_linear_models():

@@ -10,6 +10,7 @@ import os
 
 import fuzz_calls
 import pytest
+from combinations import examples
 from fuzz_options import CONDITIONAL, OPTIONS, SELECTOR_OPTIONS
 from fuzz_refits import FUNCTIONS as REFITTING
 from hypothesis import HealthCheck, given, settings
@@ -19,9 +20,7 @@ import skvarimp
 import skvarimp.sequence
 
 EVERYTHING = list(HealthCheck)
-N_CALLS = {"suite": 200, "whole": 500, "nightly": 10_000}[
-    os.environ["HYPOTHESIS_PROFILE"]
-]
+N_CALLS = 10_000 if os.environ["HYPOTHESIS_PROFILE"] == "nightly" else examples(500)
 
 # What is called, and its share of the calls.
 SHARES = {

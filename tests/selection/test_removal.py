@@ -190,11 +190,14 @@ def test_columns_by_position_keep_their_places(container):
             ).set_output(transform="pandas"),
             HistGradientBoostingRegressor(max_iter=5, categorical_features=["size"]),
         ),
-        make_pipeline(
-            BY_NAME[0],
-            ColumnTransformer([("again", StandardScaler(), ["scaled__age"])]),
-            Ridge(),
-        ).set_output(transform="pandas"),
+        pytest.param(
+            make_pipeline(
+                BY_NAME[0],
+                ColumnTransformer([("again", StandardScaler(), ["scaled__age"])]),
+                Ridge(),
+            ).set_output(transform="pandas"),
+            marks=pytest.mark.thorough,
+        ),
     ],
 )  # fmt: skip
 def test_auto_takes_constants_where_names_are_bound(model):

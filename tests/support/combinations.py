@@ -3,6 +3,7 @@
 Each function returns rows for `pytest.mark.parametrize`.
 """
 
+import os
 from itertools import combinations, product
 
 import pytest
@@ -18,6 +19,18 @@ def _rows(every, by_default):
         pytest.param(*row, marks=[] if chosen else pytest.mark.thorough)
         for row, chosen in zip(every, by_default)
     ]
+
+
+def examples(n):
+    """How many examples of hypothesis: fewer by default than where all tests run."""
+    return max(1, 2 * n // 5) if os.environ["HYPOTHESIS_PROFILE"] == "suite" else n
+
+
+def every_other(rows):
+    """All rows; by default the first, the third, and so on: neighbours are alike."""
+    rows = list(rows)
+    every = [row if isinstance(row, tuple) else (row,) for row in rows]
+    return _rows(every, [i % 2 == 0 for i in range(len(rows))])
 
 
 def each(*axes):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import each, one_per
+from combinations import every_other, one_per
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from literal import mean_curve, sensitivity
@@ -54,7 +54,7 @@ from skvarimp._response.lowering import lowered
 @pytest.mark.parametrize(
     ("name", "n_full"),
     [
-        *((name, 1) for name in {type(MODELS[n][0]): n for n in MODELS}.values()),
+        *((name, 1) for name in {name.split()[0].strip(","): name for name in MODELS}.values()),
         *(pytest.param(name, 3, marks=pytest.mark.thorough) for name in MODELS),
     ],
 )
@@ -83,7 +83,15 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("name", "trained"), each(MISSING, [True, False]), ids=str)
+@pytest.mark.parametrize(
+    ("name", "trained"),
+    one_per(
+        lambda name, trained: name.split(",")[0].split()[-1],
+        [(name, first == (i % 2 == 0)) for first in (True, False)
+         for i, name in enumerate(MISSING)],
+    ),
+    ids=str,
+)
 def test_missing_values_go_where_each_split_sends_them(name, trained):
     """Missing values in training or not; a value of the grid like any other."""
     model, X, method = fitted(name, missing=trained)
@@ -183,7 +191,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("container", every_other(CONTAINERS))
 def test_containers(container):
     """Any container of numbers."""
     X, y, _ = data()
