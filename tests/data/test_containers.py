@@ -91,7 +91,9 @@ def test_pipelines_over_frames(library, contrast, model):
     assert imp.entry_names_ == list(FEATURES)
 
 
-@pytest.mark.parametrize("contrast", ["pairs", "range"])
+@pytest.mark.parametrize(
+    "contrast", ["pairs", pytest.param("range", marks=pytest.mark.thorough)]
+)
 def test_all_frames_give_the_numbers_of_an_array(contrast):
     """pandas, its extension types, polars and an array of codes."""
     reference = None

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from combinations import each
 from literal import sensitivity
 from roundoff import roundoff
 from scipy import sparse
@@ -79,8 +80,7 @@ def sparse_rows():
     return X
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("kind", ["matrix", "array"])
+@pytest.mark.parametrize(("form", "kind"), each(FORMATS, ["matrix", "array"]))
 def test_sparse_formats(form, kind):
     """Handed on in the format given (diagonals as CSR), groups and own values too."""
     X = sparse_rows()

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import each
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -46,8 +47,7 @@ def name_warnings(measure, model, data):
     return [str(w.message) for w in told if "feature names" in str(w.message)]
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("measure", "model"), each(MEASURES, MODELS))
 def test_scikit_learns_warning_reaches_the_user_once(measure, model):
     """An array for a model of a frame, and a frame for a model of an array."""
     measure, model = MEASURES[measure], MODELS[model]

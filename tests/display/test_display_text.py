@@ -187,7 +187,10 @@ def drawn_texts(figure):
 
 
 def assert_readable(figure):
-    """Every text is inside the figure, none touches another, none is tiny: the texts."""
+    """Every text is inside the figure, none touches another, none is tiny.
+
+    Returns the texts.
+    """
     texts, whole = drawn_texts(figure), figure.bbox
     assert texts
     for text, box in texts.items():
@@ -330,5 +333,3 @@ def test_levels_have_no_order():
         line.get_linestyle() == "None" for line in lines if len(line.get_xdata())
     )
     assert display.axes_[0].get_ylabel() == "partial dependence, class yes"
-
-

@@ -49,9 +49,7 @@ def literal_ale(f, X, j, n_bins, weights=None):
     return np.array(edges), np.array(curve) - mean, spread
 
 
-@pytest.mark.parametrize(
-    ("n_bins", "weights"), each([1, 7, 1000], [None, WEIGHTS])
-)
+@pytest.mark.parametrize(("n_bins", "weights"), each([1, 7, 1000], [None, WEIGHTS]))
 def test_equals_the_plain_loop(n_bins, weights):
     """Edges, curves and importances, also where values are tied."""
     forest = RandomForestRegressor(3, random_state=0).fit(X, Y)

@@ -77,9 +77,7 @@ def plain_directions(predict, X, weights=None):
     weights = np.ones(len(X)) if weights is None else weights
     return np.array(
         [
-            plain_direction(
-                X[:, j], plain_means(predict, X, j, weights), weights
-            )
+            plain_direction(X[:, j], plain_means(predict, X, j, weights), weights)
             for j in range(X.shape[1])
         ]
     )
@@ -114,7 +112,7 @@ ALL = {
     "derivative": DerivativeImportance(),
     "score given": FIRMImportance(),
     "parts": SensitivityImportance(conditional="subgroups", estimation="exact"),
-    "residuals": SensitivityImportance(conditional="residuals", random_state=0),
+    "residuals": SensitivityImportance(conditional=Ridge(), random_state=0),
 }
 SYMMETRIC = rng.normal(size=(100, 3))
 SYMMETRIC = np.vstack([SYMMETRIC, -SYMMETRIC])

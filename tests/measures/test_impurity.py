@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import examples
 from callback_recorder import Recorder
+from combinations import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_surrogates import literal_importances

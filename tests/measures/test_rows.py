@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import each
 from literal import skewness, standard_error
 from roundoff import roundoff
 from scipy import sparse, stats
@@ -515,8 +516,7 @@ OF_ANY_SIZE = {
 }
 
 
-@pytest.mark.parametrize("factor", [SMALL, LARGE])
-@pytest.mark.parametrize("name", OF_ANY_SIZE)
+@pytest.mark.parametrize(("name", "factor"), each(OF_ANY_SIZE, [SMALL, LARGE]))
 def test_errors_of_responses_of_any_size(name, factor):
     """A power of two changes no digit of importances, errors, intervals and ranks."""
     rng = np.random.default_rng(0)

@@ -262,7 +262,7 @@ def test_errors_of_summed_rows():
 @pytest.mark.parametrize("name", ["forest", "callable"])
 def test_little_memory(name):
     """Influences whose curves are formed a second time."""
-    rows = np.random.default_rng(0).normal(size=(150, 5))
+    rows = np.random.default_rng(0).normal(size=(80, 5))
     imp = SobolImportance(order="first", keep_rows=True).fit(MODELS[name], rows)
     with config_context(working_memory=0.025):
         few = SobolImportance(order="first", keep_rows=True).fit(MODELS[name], rows)

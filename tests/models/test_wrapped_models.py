@@ -93,9 +93,9 @@ WRAPPED = {
     "frozen": lambda model, y: FrozenEstimator(model.fit(X, y)),
     "pipeline": lambda model, y: Pipeline([("m", model.fit(X, y))]),
     "vote": lambda model, y: voting(model, y).fit(X, y),
-    "all of them": lambda model, y: (
-        GridSearchCV(Pipeline([("m", model)]), {}, cv=2).fit(X, y)
-    ),
+    "all of them": lambda model, y: GridSearchCV(
+        Pipeline([("m", model)]), {}, cv=2
+    ).fit(X, y),
 }
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ FREE = {"exceptions", "_types", "feature_functions"}  # any room may import thes
 LINES, MODULES, METHODS, PARAMETERS = 400, 16, 12, 6
 ENGINE = ("_running", "_compiled", "_data", "_models", "_response", "_partitions")
 
+parse = cache(ast.parse)
 SOURCES = {
     path.relative_to(ROOT): path.read_text("utf8") for path in ROOT.rglob("*.py")
 }
@@ -40,7 +42,7 @@ SOURCES = {
 
 def imported_rooms(source):
     """The names right below `skvarimp` that a module imports, wherever in its text."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module == "skvarimp":
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom | ast.Import):
@@ -91,7 +93,7 @@ def test_no_function_of_the_engine_has_many_parameters():
         (path.as_posix(), node.name, len(parameters(node)))
         for path, source in SOURCES.items()
         if path.parts[0] in ENGINE
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
         if isinstance(node, ast.FunctionDef)
     ]
     assert not [found for found in functions if found[2] > PARAMETERS]
@@ -99,7 +101,7 @@ def test_no_function_of_the_engine_has_many_parameters():
 
 def imported_modules(source, modules):
     """Modules of the package that a module imports, for type hints, too."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from (name if name in modules else node.module for name in names)
@@ -151,7 +153,7 @@ def test_no_class_name_is_used_twice():
     classes = Counter(
         node.name
         for source in SOURCES.values()
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
         if isinstance(node, ast.ClassDef)
     )
     assert not {name: n for name, n in classes.items() if n > 1}

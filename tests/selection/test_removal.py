@@ -243,9 +243,7 @@ def test_a_column_that_is_given_as_a_vector():
     assert (selector.fit(X, y).hits_[[0, 5]] == selector.n_iter_).all()
 
 
-@pytest.mark.parametrize(
-    ("library", "removal"), each([pd, pl], ["auto", "constant"])
-)
+@pytest.mark.parametrize(("library", "removal"), each([pd, pl], ["auto", "constant"]))
 def test_copies_are_given_to_the_lists(library, removal):
     """Shuffled copies go where their column goes: as by type, to the last hit."""
     X, y = people(library, 150)

@@ -51,9 +51,9 @@ DRIVERS = [
 def test_measures_that_drive_a_forest(importance):
     """Out-of-bag measures get the training rows, the others held-out ones."""
     Z, labels = make_classification(
-        120, 5, n_informative=2, n_redundant=0, shuffle=False, random_state=3
+        80, 5, n_informative=2, n_redundant=0, shuffle=False, random_state=3
     )
-    forest = RandomForestClassifier(15, random_state=0)
+    forest = RandomForestClassifier(6, random_state=0)
     selector = BackwardEliminationSelector(
         forest, importance, min_features_to_select=2, step=2, random_state=0
     )

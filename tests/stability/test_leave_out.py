@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from callback_recorder import Recorder
-from combinations import each, pairwise
+from combinations import each
 from literal import standard_error
 from refit_cases import LABELS, LINEAR, X, Y
 from scipy import sparse, stats
@@ -109,7 +109,7 @@ def test_definition(case, removal):
 
 @pytest.mark.parametrize(
     ("pair", "weights", "removal"),
-    pairwise(
+    each(
         [
             (Ridge(2.0), RefittedRidge(2.0)),
             (Ridge(1e-4, solver="svd"), RefittedRidge(1e-4, solver="svd")),

@@ -8,7 +8,6 @@ from itertools import combinations, product
 
 import pytest
 
-
 # where tasks run, for `joblib.parallel_config`; each worker process imports all anew
 BACKENDS = ["threading", pytest.param("loky", marks=pytest.mark.thorough)]
 

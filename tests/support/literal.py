@@ -23,9 +23,7 @@ def sensitivity(f, X, columns, contrast, weights=None, values=None, chances=None
     for i, own in enumerate(f(X)):
         ice = curve(f, X, i, columns, values)
         if contrast == "pairs":
-            row = sum(
-                p * (chances @ np.abs(a - ice)) for a, p in zip(ice, chances)
-            )
+            row = sum(p * (chances @ np.abs(a - ice)) for a, p in zip(ice, chances))
         elif contrast == "observed":
             row = sum(p * np.abs(own - a) for a, p in zip(ice, chances))
         else:

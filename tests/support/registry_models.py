@@ -47,6 +47,9 @@ SMALL = {
     "GaussianProcessRegressor": {"kernel": RBF() + WhiteKernel(), "optimizer": None},
     "TheilSenRegressor": {"max_subpopulation": 50},
     "SGD": {"max_iter": 20},
+    "LassoCV": {"cv": 2},
+    "ElasticNetCV": {"cv": 2},
+    "LogisticRegressionCV": {"Cs": 2, "cv": 2},
     "PLSRegression": {"n_components": 2},
 }
 
@@ -102,7 +105,7 @@ def wrapper(name, X, y):
             LogisticRegression(), threshold=0.3
         ),
         "TunedThresholdClassifierCV": TunedThresholdClassifierCV(
-            LogisticRegression(), cv=2
+            LogisticRegression(), cv=2, thresholds=10
         ),
         "VotingRegressor": VotingRegressor([("a", tree), ("b", LinearRegression())]),
         "VotingClassifier": VotingClassifier(

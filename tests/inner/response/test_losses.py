@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from combinations import each
 from response_oracle import beside_black_box
 from roundoff import roundoff
 from sklearn.datasets import make_multilabel_classification
@@ -300,8 +301,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize(("name", "weighted"), each(LINES, [False, True]))
 def test_losses_of_lines_equal_the_black_box(name, weighted):
     """Closed forms of more than 64 values; groups, ties, a constant column."""
     model, target, losses = LINES[name]

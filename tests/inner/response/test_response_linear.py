@@ -135,8 +135,12 @@ def test_equals_black_box(case, weights):
     assert response.path == "linear"
 
 
-@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame], ids=["pd", "pl"])
-@pytest.mark.parametrize("model", [Ridge(), LogisticRegression(C=10, max_iter=5000)])
+@pytest.mark.parametrize(
+    ("model", "container"),
+    each(
+        [Ridge(), LogisticRegression(C=10, max_iter=5000)], [pd.DataFrame, pl.DataFrame]
+    ),
+)
 def test_frames(model, container):
     """Columns of a frame, one boolean and one of integers."""
     columns = {f"c{j}": X[:, j] for j in range(6)}

@@ -50,11 +50,13 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response.lowering import lowered
 
+ONE_OF_EACH = {name.split()[0].strip(","): name for name in MODELS}.values()
+
 
 @pytest.mark.parametrize(
     ("name", "n_full"),
     [
-        *((name, 1) for name in {name.split()[0].strip(","): name for name in MODELS}.values()),
+        *((name, 1) for name in ONE_OF_EACH),
         *(pytest.param(name, 3, marks=pytest.mark.thorough) for name in MODELS),
     ],
 )
@@ -87,8 +89,11 @@ MISSING = [
     ("name", "trained"),
     one_per(
         lambda name, trained: name.split(",")[0].split()[-1],
-        [(name, first == (i % 2 == 0)) for first in (True, False)
-         for i, name in enumerate(MISSING)],
+        [
+            (name, first == (i % 2 == 0))
+            for first in (True, False)
+            for i, name in enumerate(MISSING)
+        ],
     ),
     ids=str,
 )

@@ -63,7 +63,7 @@ def test_blocks_of_rows_that_nothing_moves(monkeypatch):
 @pytest.mark.parametrize(
     "name",
     [
-        "forest",
+        pytest.param("forest", marks=pytest.mark.thorough),
         pytest.param("hist, classes", marks=pytest.mark.thorough),
         "forest, impure labels",
     ],
