@@ -462,6 +462,7 @@ def test_small_values_of_a_matrix_have_colours():
     assert signed.ax_.collections[-1].norm(0.0) == pytest.approx(0.5)
 
 
+@pytest.mark.thorough
 def test_pairs_of_many_entries_are_bars():
     """Of more than twelve entries the strongest pairs, unless a matrix is asked for."""
     rows = np.random.default_rng(0).random((8, 13))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -80,7 +81,7 @@ def test_lowess_equals_literal_loop(frac, n_iter):
     assert_allclose(scores, [r_squared(f, y) for f in expected.T], atol=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     values=st.lists(
         st.tuples(st.integers(-4, 4), st.integers(-20, 20)), min_size=4, max_size=25

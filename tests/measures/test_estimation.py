@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import every_other
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -34,10 +35,12 @@ def test_an_unknown_model_is_asked_three_times_as_often_as_for_draws(measure, mo
 
 @pytest.mark.parametrize(
     "measure",
-    [
-        PermutationImportance(n_repeats=1, random_state=0),
-        SensitivityImportance(n_repeats=1, random_state=0, scale=None),
-    ],
+    every_other(
+        [
+            PermutationImportance(n_repeats=1, random_state=0),
+            SensitivityImportance(n_repeats=1, random_state=0, scale=None),
+        ]
+    ),
 )
 def test_what_many_classes_cost_is_known(measure):
     """Curves of 600 probabilities take far longer than drawn rows; of 3 they do not."""

@@ -82,7 +82,7 @@ def test_permutation_importance(model, y):
     elif not hasattr(model, "classes_"):
         names = ["r2", "neg_mean_absolute_error"]
     for options in (
-        {},
+        {"n_repeats": 3},
         {
             "scoring": names,
             "sample_weight": None if y.ndim == 2 else WEIGHTS,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import each
+from combinations import each, every_other
 from roundoff import roundoff
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1
@@ -353,13 +353,15 @@ def native_categories():
 
 @pytest.mark.parametrize(
     ("kind", "grid", "compiled"),
-    [
-        ("values", "deciles", "1"),
-        ("values", "all", "0"),
-        ("labels", "deciles", "0"),
-        ("labels", "all", "1"),
-        ("behind steps", "deciles", "1"),
-    ],
+    every_other(
+        [
+            ("values", "deciles", "1"),
+            ("values", "all", "0"),
+            ("labels", "deciles", "0"),
+            ("labels", "all", "1"),
+            ("behind steps", "deciles", "1"),
+        ]
+    ),
 )
 def test_native_categories_meet_by_codes(kind, grid, compiled, monkeypatch):
     """Each level meets each number on the way down the trees, and in a plain loop."""

@@ -181,12 +181,13 @@ def test_unused_and_constant_inputs():
     assert sensible.fit(piped, data, Y).importances_[3] == 0
 
 
-@pytest.mark.parametrize("relative", [False, True])
 @pytest.mark.parametrize(
-    ("model", "y", "loss"), [(FOREST, Y, "auto"), (LOGISTIC, TWO, "log_loss")]
+    ("case", "relative"),
+    each([(FOREST, Y, "auto"), (LOGISTIC, TWO, "log_loss")], [False, True]),
 )
-def test_sampled_converges_to_exact(model, y, loss, relative):
+def test_sampled_converges_to_exact(case, relative):
     """Within the Monte Carlo errors, which shrink; standard errors agree."""
+    model, y, loss = case
     exact = PermutationImportance(loss=loss, relative=relative, estimation="exact")
     exact.fit(model, X, y, sample_weight=WEIGHTS)
     drawn = clone(exact).set_params(estimation="sampled", random_state=0)

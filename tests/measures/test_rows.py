@@ -93,7 +93,7 @@ def test_ranks_of_near_ties_are_shared():
 def test_rank_intervals_are_no_wider_than_bonferronis_and_sometimes_narrower():
     """The largest of correlated differences has a smaller quantile."""
     narrower = 0
-    for seed in range(12):
+    for seed in range(8):
         some = np.random.default_rng(seed).normal(size=(150, 10))
         imp = fitted(*np.linspace(1, 1.6, 10), X=some)
         frame = rank_intervals(imp)
@@ -104,13 +104,13 @@ def test_rank_intervals_are_no_wider_than_bonferronis_and_sometimes_narrower():
         assert width.sum() <= width_bonferroni.sum() + 1
         narrower += width.sum() < width_bonferroni.sum()
 
-    assert narrower >= 6
+    assert narrower >= 4
 
 
 def test_many_entries_are_compared_by_holm():
     """The same ranks where differences are clear, in a table that fits."""
-    slopes = np.r_[np.full(5, 4.0), np.full(300, 1.0)]
-    wide = np.random.default_rng(1).normal(size=(400, 305))
+    slopes = np.r_[np.full(5, 4.0), np.full(150, 1.0)]
+    wide = np.random.default_rng(1).normal(size=(400, 155))
     frame = rank_intervals(fitted(*slopes, X=wide))
 
     top = frame.head(5)

@@ -77,7 +77,9 @@ def frame_with_levels(library):
     return frame, given, make_pipeline(encode, boosting).fit(given, y)
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "library", ["pandas", pytest.param("polars", marks=pytest.mark.thorough)]
+)
 def test_levels_and_missing_values(library):
     """Cells with their names, the missing value last."""
     frame, given, model = frame_with_levels(library)

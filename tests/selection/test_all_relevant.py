@@ -235,7 +235,7 @@ def test_default_importance():
     """Impurity of forests, sensitivity of other models; a misfit of the two raises."""
     forest = RandomForestRegressor(5, random_state=0, max_depth=4)
     for model in (forest, KNeighborsRegressor(5)):
-        selector = AllRelevantSelector(model, max_iter=10, random_state=0).fit(X, Y)
+        selector = AllRelevantSelector(model, max_iter=3, random_state=0).fit(X, Y)
         assert selector.history_["importances"].shape[1] == 8
     with pytest.raises(TypeError, match="needs a tree"):
         AllRelevantSelector(Ridge(), ImpurityImportance()).fit(X, Y)

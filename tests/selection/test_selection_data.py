@@ -61,8 +61,8 @@ def test_frames_reach_the_estimator_as_they_came():
 
 def test_sparse_missing_values_and_inverse():
     """Sparse X stays sparse, NaN where the estimator takes it."""
-    Z = sparse.random_array((150, 8), density=0.4, rng=np.random.default_rng(0))
-    y = (Z @ np.array([3.0, 0, 0, 2, 0, 0, 0, 0])) > 1
+    Z = sparse.random_array((150, 6), density=0.4, rng=np.random.default_rng(0))
+    y = (Z @ np.array([3.0, 0, 0, 2, 0, 0])) > 1
     selector = BackwardEliminationSelector(LogisticRegression(C=100.0), cv=3)
     out = selector.fit(Z.tocsr(), y).transform(Z.tocsr())
     assert sparse.issparse(out)
@@ -71,7 +71,7 @@ def test_sparse_missing_values_and_inverse():
     back = selector.inverse_transform(selector.transform(dense))
     assert np.array_equal(back[:, selector.support_], dense[:, selector.support_])
     missing = np.where(np.random.RandomState(0).rand(*X.shape) < 0.1, np.nan, X)
-    boosting = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    boosting = HistGradientBoostingRegressor(max_iter=5, random_state=0)
     assert_rule(BackwardEliminationSelector(boosting, cv=2, step=3).fit(missing, Y))
 
 
@@ -98,7 +98,7 @@ BY_CALLABLE = (FirstColumn(), lambda model, X, y: np.arange(X.shape[1])[::-1])
 @pytest.mark.parametrize(
     ("form", "model", "importance"),
     one_per(
-        lambda form, *_: form,
+        lambda form, *_: form in ("csr", "csc"),
         [
             *((form, *BY_CALLABLE) for form in ("C", "csr")),
             *((form, STEEP, None) for form in ("F", "csc", "C", "csr")),

@@ -438,7 +438,7 @@ def test_boolean_columns_stay_categorical_behind_steps():
     compared(model, X)
 
 
-@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("form", every_other(["csr", "csc"]))
 def test_many_sparse_columns(form, monkeypatch):
     """The steps transform a few times, however many columns there are."""
     X = sparse.random_array((30, 60), density=0.1, format=form, rng=0)

@@ -113,7 +113,7 @@ def test_hist_boosting_on_a_frame_with_categories(library):
     if library == "polars":
         X = pl.from_pandas(X.astype({"rank": float}))
     model = HistGradientBoostingRegressor(
-        categorical_features="from_dtype", max_iter=12, min_samples_leaf=2
+        categorical_features="from_dtype", max_iter=6, min_samples_leaf=2
     ).fit(X, y)
     assert np.any(model.is_categorical_)
     names = ["number", "colour", "flat", "rank", "yes"]
