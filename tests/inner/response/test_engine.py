@@ -3,7 +3,7 @@
 import joblib
 import numpy as np
 import pytest
-from combinations import pairwise
+from combinations import BACKENDS, pairwise
 from literal import curve, mean_curve, sensitivity
 from roundoff import roundoff
 from sklearn import config_context
@@ -228,7 +228,7 @@ def test_integer_weights_equal_repeated_rows():
         np.testing.assert_allclose(imp.importances_, weighted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
+@pytest.mark.parametrize("backend", [*BACKENDS, "sequential"])
 def test_same_numbers_for_every_backend(backend):
     """The split into tasks does not depend on the workers."""
     X, random = data(60)

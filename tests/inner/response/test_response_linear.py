@@ -299,6 +299,7 @@ def test_behind_a_pipeline():
     np.testing.assert_allclose(imp.importances_, inner.importances_, 1e-9, 1e-12)
 
 
+@pytest.mark.thorough
 def test_in_another_process():
     """What goes to a worker and back takes the same path there."""
     X = np.random.RandomState(0).randn(40, 3)

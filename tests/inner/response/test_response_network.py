@@ -166,6 +166,7 @@ def test_single_precision_declines():
     check_equal(model, X, features=[0, [1, 3]])  # X in double: so does the model
 
 
+@pytest.mark.thorough
 def test_does_not_depend_on_workers():
     """Responses travel to workers without what they remember."""
     model = fitted_quietly(MLPClassifier((4,), **SHORT), X, THREE)

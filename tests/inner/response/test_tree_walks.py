@@ -5,6 +5,7 @@ import tracemalloc
 import joblib
 import numpy as np
 import pytest
+from combinations import BACKENDS
 from response_oracle import check_equal
 from roundoff import roundoff
 from sklearn import config_context
@@ -98,7 +99,7 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
         )
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_workers_change_nothing(backend, monkeypatch):
     """Row chunks go to workers and come back to the same numbers."""
     monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)

@@ -73,7 +73,9 @@ def seen(task, sent):
     return sent.name, float(sent.array.sum())
 
 
-@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+@pytest.mark.parametrize(
+    "backend", ["multiprocessing", pytest.param("loky", marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("n_numbers", [10, 300_000])
 def test_workers_unpickle_shared_arguments_once(backend, n_numbers):
     """Not for every task: what they computed from them serves their later tasks."""

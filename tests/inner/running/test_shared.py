@@ -7,6 +7,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
+from combinations import BACKENDS
 from sklearn.datasets import load_diabetes
 
 import skvarimp
@@ -25,7 +26,7 @@ class Warns:
         return np.zeros(len(X))
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_filters_of_warnings_hold_in_workers(backend):
     """What the caller ignores or turns into an error is so in every task."""
     measure = skvarimp.SensitivityImportance(scale=None, n_jobs=2)
@@ -59,7 +60,8 @@ class SlowlyPickled:
         return SlowlyPickled, ()
 
 
-def test_parts_may_change_while_tasks_are_made():
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_parts_may_change_while_tasks_are_made(backend):
     """What making a task stores in the parts does not meet the pickling of them."""
     parts = {k: SlowlyPickled() for k in range(5)}
 
@@ -69,7 +71,8 @@ def test_parts_may_change_while_tasks_are_made():
             parts[f"task {k}"] = k
             yield k
 
-    done = dict(in_order(_part_of, tasks(), (parts,), n_jobs=2))
+    with joblib.parallel_config(backend=backend):
+        done = dict(in_order(_part_of, tasks(), (parts,), n_jobs=2))
     assert done == {k: k in range(5) for k in range(20)}
 
 
