@@ -781,7 +781,7 @@ def test_an_interrupted_fit_leaves_nothing_running():
     """Its tasks are forgotten by the scheduler."""
     script = Path(interrupted_partitions.__file__)
     done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, timeout=120
+        [sys.executable, script], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.splitlines() == ["interrupted", "0 tasks left"], done.stderr
 

@@ -54,7 +54,7 @@ def test_interrupt_keeps_what_is_done_and_leaves_no_process():
     for _ in range(3):
         assert process.stdout.readline() == "entry\n"
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     n_known, what = out.splitlines()[-1].split()
     assert what == "known"
     assert 3 <= int(n_known) < 60

@@ -4,7 +4,7 @@ import os
 import time
 
 
-def group_is_gone(group, seconds=10.0):
+def group_is_gone(group, seconds=60.0):
     """Whether every process of a group ends within some seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -147,13 +148,16 @@ def test_kernels_let_go_of_the_interpreter():
     """Other threads go on while a kernel works: `n_jobs` may mean threads."""
     from skvarimp._compiled import pieces
 
-    n = 40_000  # pieces of one curve: the sort of its values takes a while
+    n = 200_000  # pieces of one curve: the sort of its values takes a while
     curve = np.random.default_rng(0).random((1, n))
     bounds, cells = np.array([[0], [n], [n]]), np.arange(n, dtype=np.int32)
     below, weights = np.linspace(0, 1, n + 1), np.ones(1)
 
+    calls, enough = [], threading.Event()
+
     def work():
-        for _ in range(30):
+        while len(calls) < 100 and not enough.is_set():
+            calls.append(1)
             rows, sums = np.zeros((1, 1)), np.zeros((1, n + 1))
             pieces.reduce(
                 "pairs", bounds, cells, curve, below, weights, rows, rows, sums
@@ -161,11 +165,13 @@ def test_kernels_let_go_of_the_interpreter():
 
     thread = threading.Thread(target=work)
     thread.start()
-    beats = 0
+    beats = Counter()
     while thread.is_alive():
         time.sleep(0.001)
-        beats += 1
-    assert beats > 60  # held back, this thread would beat once per call
+        beats[len(calls)] += 1
+        if beats[len(calls)] > 4:
+            enough.set()
+    assert enough.is_set()  # held back, this thread would beat once per call
 
 
 @pytest.mark.parametrize("measure", ["walk", "surrogates"])
