@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from combinations import every_other
+from combinations import half
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -35,7 +35,7 @@ def test_an_unknown_model_is_asked_three_times_as_often_as_for_draws(measure, mo
 
 @pytest.mark.parametrize(
     "measure",
-    every_other(
+    half(
         [
             PermutationImportance(n_repeats=1, random_state=0),
             SensitivityImportance(n_repeats=1, random_state=0, scale=None),

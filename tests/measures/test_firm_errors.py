@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from combinations import each
 from firm_rows import N, X, score
 from sklearn.linear_model import LinearRegression
 
@@ -34,8 +35,9 @@ def test_integer_weights_are_repeated_rows(parameters, standardize):
             np.testing.assert_allclose(q, again.conditional_scores_[name][1])
 
 
-@pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("parameters", CASES[:-1], ids=repr)
+@pytest.mark.parametrize(
+    ("parameters", "standardize"), each(CASES[:-1], [False, True]), ids=repr
+)
 def test_standard_errors_are_derivatives(parameters, standardize):
     """Infinitesimal jackknife: sum over rows of (dQ / d weight)^2, by differences.
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import sklearn
 import sklearn.inspection as original
-from combinations import every_other, one_per
+from combinations import half, one_per
 from scipy import sparse
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
@@ -72,7 +72,7 @@ def test_labels_that_a_pipeline_predicts_are_scored_as_numbers(y):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
-@pytest.mark.parametrize(("model", "y"), every_other(MODELS))
+@pytest.mark.parametrize(("model", "y"), half(MODELS))
 def test_permutation_importance(model, y):
     """The same importances, with weights, frames, several scorers and drawn rows."""
     model.fit(X, y)
@@ -150,7 +150,7 @@ def test_every_scorer(name):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("model", "y"), every_other(MODELS[::-1]))
+@pytest.mark.parametrize(("model", "y"), half(MODELS[::-1]))
 def test_partial_dependence(model, y):
     """One and two columns, averages and curves, weights, any order of values."""
     model.fit(X, y)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import each, every_other
+from combinations import each, half
 from roundoff import roundoff
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1
@@ -353,7 +353,7 @@ def native_categories():
 
 @pytest.mark.parametrize(
     ("kind", "grid", "compiled"),
-    every_other(
+    half(
         [
             ("values", "deciles", "1"),
             ("values", "all", "0"),

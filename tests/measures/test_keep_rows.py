@@ -3,7 +3,7 @@
 import joblib
 import numpy as np
 import pytest
-from combinations import each, pairwise
+from combinations import each, half, pairwise
 from literal import standard_error
 from roundoff import roundoff
 from scipy import sparse
@@ -95,7 +95,7 @@ def fitted(name, model="callable", X=X, weights=WEIGHTS, y=None, **parameters):
 
 
 @pytest.mark.filterwarnings("ignore:.*, or a smaller tol than 0.02")
-@pytest.mark.parametrize(("name", "model"), each(MEASURES, MODELS))
+@pytest.mark.parametrize(("name", "model"), half(each(MEASURES, MODELS)))
 def test_means_and_norms(name, model):
     """Weighted means: psi's 0, the rows' own the importance; the norm is the error."""
     imp = fitted(name, model)
@@ -127,7 +127,7 @@ def test_means_and_norms(name, model):
 @pytest.mark.parametrize(
     ("name", "model"),
     [
-        *each(EXACT, ["logistic", "forest"]),
+        *half(each(EXACT, ["logistic", "forest"])),
         *(pytest.param(name, "callable", marks=pytest.mark.thorough) for name in EXACT),
     ],
 )

@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import sklearn
+from combinations import half
 from processes import group_is_gone
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -180,7 +181,7 @@ def test_pickles_of_other_public_classes():
 
 # scikit-learn's tasks empty the filters of the process for a moment and say so.
 @pytest.mark.filterwarnings("ignore:`sklearn.utils.parallel.delayed`:UserWarning")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", half(NAMES))
 def test_two_fits_at_once_on_one_model(name):
     """Threads that share a fitted model, and threads that share the instance."""
     reference = numbers(fitted(name))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import each, every_other
+from combinations import each
 from roundoff import roundoff
 from scipy import sparse
 from sklearn.base import clone
@@ -148,7 +148,12 @@ def test_constants_in_place_of_columns(kind, library):
 
 
 @pytest.mark.parametrize(
-    "container", every_other([np.asarray, sparse.csc_matrix, sparse.csr_array])
+    "container",
+    [
+        np.asarray,
+        sparse.csc_matrix,
+        pytest.param(sparse.csr_array, marks=pytest.mark.thorough),
+    ],
 )
 def test_columns_by_position_keep_their_places(container):
     """ "auto" takes constants, as lists of positions cannot shrink."""

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from combinations import half
 from selection_data import X, Y, assert_rule
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -47,7 +48,7 @@ DRIVERS = [
 ]
 
 
-@pytest.mark.parametrize("importance", DRIVERS)
+@pytest.mark.parametrize("importance", half(DRIVERS))
 def test_measures_that_drive_a_forest(importance):
     """Out-of-bag measures get the training rows, the others held-out ones."""
     Z, labels = make_classification(

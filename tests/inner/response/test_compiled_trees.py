@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from combinations import one_per
+from combinations import half, one_per
 from response_oracle import walks_asked
 from roundoff import roundoff
 from sklearn.datasets import make_friedman1
@@ -328,17 +328,19 @@ def degenerate():
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "deep",
-        "a stump",
-        "one tree",
-        "single leaves",
-        "few rows",
-        "last cells",
-        "wide",
-        "classes",
-        "categories",
-    ],
+    half(
+        [
+            "deep",
+            "a stump",
+            "one tree",
+            "single leaves",
+            "few rows",
+            "last cells",
+            "wide",
+            "classes",
+            "categories",
+        ]
+    ),
 )
 def test_engines_agree_on_degenerate_trees(name, monkeypatch):
     """Every reduction on deep, wide and degenerate trees."""

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import pairwise
+from combinations import each, pairwise
 from literal import sensitivity
 from roundoff import roundoff
 from scipy import sparse
@@ -99,9 +99,10 @@ def literal_grid(column, weights, grid):
     return np.array(grid_values, dtype=float), np.array(chances)
 
 
-@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+@pytest.mark.parametrize(
+    ("grid", "weights", "contrast"),
+    pairwise(GRIDS, [None, WEIGHTS], ["pairs", "observed", "range"]),
+)
 def test_importance_over_every_grid(grid, weights, contrast):
     """Weights, ties, a constant and missing values: a double loop over the grid."""
     imp = SensitivityImportance(
@@ -398,8 +399,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("second_grid", ["all", 3])
-@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(("container", "second_grid"), each(CONTAINERS, [3, "all"]))
 def test_two_entries_move_at_once(container, second_grid):
     """Every value of one meets every value of the other; levels keep their type."""
     table = as_table(CONTAINERS[container])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import every_other
+from combinations import half
 from response_oracle import beside_black_box
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
@@ -172,7 +172,7 @@ def both(model, X, y, contrast="pairs", **kwargs):
 
 
 @pytest.mark.usefixtures("neighbours_lowered")
-@pytest.mark.parametrize("name", every_other(FRAME_STEPS))
+@pytest.mark.parametrize("name", half(FRAME_STEPS))
 def test_frames_through_column_transformers(name):
     """Single columns and a group across the two parts."""
     X, y = frame()
@@ -221,7 +221,7 @@ ARRAY_STEPS = {
 
 
 @pytest.mark.usefixtures("neighbours_lowered")
-@pytest.mark.parametrize("name", every_other(ARRAY_STEPS))
+@pytest.mark.parametrize("name", half(ARRAY_STEPS))
 def test_array_steps(name):
     """Every column-wise transformer of numbers, all kinds of grid."""
     random = np.random.RandomState(0)
@@ -405,7 +405,7 @@ LINEAR_STEPS = {
 }
 
 
-@pytest.mark.parametrize("name", every_other(LINEAR_STEPS))
+@pytest.mark.parametrize("name", half(LINEAR_STEPS))
 def test_many_columns_at_once_behind_steps(name):
     """Linear models take columns together only where no step merges values."""
     random = np.random.RandomState(0)
@@ -438,7 +438,7 @@ def test_boolean_columns_stay_categorical_behind_steps():
     compared(model, X)
 
 
-@pytest.mark.parametrize("form", every_other(["csr", "csc"]))
+@pytest.mark.parametrize("form", half(["csr", "csc"]))
 def test_many_sparse_columns(form, monkeypatch):
     """The steps transform a few times, however many columns there are."""
     X = sparse.random_array((30, 60), density=0.1, format=form, rng=0)

@@ -5,7 +5,7 @@ from itertools import cycle
 
 import numpy as np
 import pytest
-from combinations import each, one_per
+from combinations import each, half, one_per
 from response_oracle import check_equal
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.decomposition import PCA, FactorAnalysis, FastICA, TruncatedSVD
@@ -169,9 +169,11 @@ def checked(model, method, weights):
 
 @pytest.mark.parametrize(
     ("model", "path", "weights"),
-    one_per(
-        lambda model, path, weights: path,
-        [(*case, w) for case, w in zip(REGRESSORS, cycle([None, WEIGHTS]))],
+    half(
+        one_per(
+            lambda model, path, weights: path,
+            [(*case, w) for case, w in zip(REGRESSORS, cycle([None, WEIGHTS]))],
+        )
     ),
     ids=short,
 )

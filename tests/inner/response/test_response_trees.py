@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from combinations import every_other, one_per
+from combinations import half, one_per
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from literal import mean_curve, sensitivity
@@ -196,7 +196,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", every_other(CONTAINERS))
+@pytest.mark.parametrize("container", half(CONTAINERS))
 def test_containers(container):
     """Any container of numbers."""
     X, y, _ = data()
