@@ -280,7 +280,7 @@ def test_groups_are_drawn_together():
     """Rows that occur five times in a group have the error of rows that occur once."""
     rows, y = np.repeat(X, 5, axis=0), np.repeat(LABELS, 5)
     groups = np.repeat(np.arange(len(X)), 5)
-    imp = PermutationImportance(scoring="roc_auc", n_repeats=20, random_state=0)
+    imp = PermutationImportance(scoring="roc_auc", n_repeats=10, random_state=0)
     once = clone(imp).fit(CLASSIFIER, X, LABELS)
     joined = clone(imp).fit(CLASSIFIER, rows, y, groups=groups)
     alone = clone(imp).fit(CLASSIFIER, rows, y)

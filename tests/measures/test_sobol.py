@@ -259,7 +259,7 @@ def test_errors_of_summed_rows():
     assert np.all(np.abs(ratio - 1) < 0.2)
 
 
-@pytest.mark.parametrize("name", ["forest", "callable"])
+@pytest.mark.parametrize("name", half(["callable", "forest"]))
 def test_little_memory(name):
     """Influences whose curves are formed a second time."""
     rows = np.random.default_rng(0).normal(size=(80, 5))

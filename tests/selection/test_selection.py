@@ -26,9 +26,19 @@ from skvarimp import (
 )
 
 
+class Coefficients:
+    """A measure that costs nothing, of one output or several."""
+
+    def __call__(self, model, X, y):
+        return np.abs(np.atleast_2d(model.coef_)).sum(axis=0)
+
+    def __repr__(self):
+        return "coefficients"
+
+
 @parametrize_with_checks(
     [
-        BackwardEliminationSelector(LogisticRegression(), step=0.9),
+        BackwardEliminationSelector(LogisticRegression(), Coefficients(), step=0.9),
         ImportanceEstimator(LogisticRegression(), SensitivityImportance(scale=None)),
     ]
 )
@@ -38,9 +48,14 @@ def test_scikit_learn_conventions(estimator, check):
 
 
 @pytest.mark.thorough
-@parametrize_with_checks([ForwardSelector(Ridge(), cv=2, step=0.9)])
-def test_scikit_learn_conventions_forward(estimator, check):
-    """It shares all but its walk with backward elimination."""
+@parametrize_with_checks(
+    [
+        BackwardEliminationSelector(LogisticRegression(), cv=2, step=0.9),
+        ForwardSelector(Ridge(), cv=2, step=0.9),
+    ]
+)
+def test_scikit_learn_conventions_of_the_default_measure(estimator, check):
+    """Forward selection shares all but its walk with backward elimination."""
     check(estimator)
 
 

@@ -70,20 +70,22 @@ NETWORK = MLPRegressor(
 
 @pytest.mark.parametrize(
     ("importance", "model"),
-    [
-        (DerivativeImportance(), Ridge()),
-        (CoefficientImportance(statistic="absolute"), Ridge()),
-        (CoefficientImportance(), LinearRegression()),
-        (FIRMImportance(method="gaussian"), Ridge()),
-        (PermutationImportance(scoring="r2", random_state=0), SVR(C=10.0)),
-        (DerivativeImportance(), SVR(C=10.0)),
-        (ImpurityImportance(surrogates=True), DecisionTreeRegressor(max_depth=4)),
-        (ConnectionWeightImportance(), NETWORK),
-        (
-            InteractionImportance(statistic="h_overall"),
-            HistGradientBoostingRegressor(max_iter=5),
-        ),
-    ],
+    half(
+        [
+            (DerivativeImportance(), Ridge()),
+            (CoefficientImportance(statistic="absolute"), Ridge()),
+            (PermutationImportance(scoring="r2", random_state=0), SVR(C=10.0)),
+            (CoefficientImportance(), LinearRegression()),
+            (FIRMImportance(method="gaussian"), Ridge()),
+            (DerivativeImportance(), SVR(C=10.0)),
+            (ImpurityImportance(surrogates=True), DecisionTreeRegressor(max_depth=4)),
+            (ConnectionWeightImportance(), NETWORK),
+            (
+                InteractionImportance(statistic="h_overall"),
+                HistGradientBoostingRegressor(max_iter=5),
+            ),
+        ]
+    ),
     ids=lambda value: type(value).__name__,
 )
 def test_measures_that_drive_a_regressor(importance, model):

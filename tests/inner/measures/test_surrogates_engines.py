@@ -182,7 +182,7 @@ def agree(first, second):
 @pytest.mark.parametrize(
     ("problem", "weighted"),
     [
-        *((problem, "none") for problem in PROBLEMS),
+        *half((problem, "none") for problem in PROBLEMS),
         *half(each(WEIGHTED, ["whole", "fractions", "tenths", "wide"])),
     ],
 )

@@ -146,7 +146,7 @@ THRESHOLDS = [
     ),
     FixedThresholdClassifier(SCALED),
     FixedThresholdClassifier(RandomForestClassifier(3, **SMALL), threshold=0.4),
-    TunedThresholdClassifierCV(LogisticRegression(), cv=2),
+    TunedThresholdClassifierCV(LogisticRegression(), cv=2, thresholds=10),
 ]
 
 

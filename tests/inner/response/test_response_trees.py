@@ -56,7 +56,7 @@ ONE_OF_EACH = {name.split()[0].strip(","): name for name in MODELS}.values()
 @pytest.mark.parametrize(
     ("name", "n_full"),
     [
-        *((name, 1) for name in ONE_OF_EACH),
+        *half((name, 1) for name in ONE_OF_EACH),
         *(pytest.param(name, 3, marks=pytest.mark.thorough) for name in MODELS),
     ],
 )

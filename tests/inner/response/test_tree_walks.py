@@ -5,7 +5,7 @@ import tracemalloc
 import joblib
 import numpy as np
 import pytest
-from combinations import BACKENDS
+from combinations import BACKENDS, half
 from response_oracle import check_equal
 from roundoff import roundoff
 from sklearn import config_context
@@ -32,7 +32,7 @@ from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes import steps as _steps
 
 
-@pytest.mark.parametrize("by_rows", [True, False])
+@pytest.mark.parametrize("by_rows", half([True, False]))
 def test_groups_either_way(by_rows, monkeypatch):
     """Rows that reach leaves and cells that reach leaves give the same curves."""
     monkeypatch.setattr(plain.Group, "_rows_reach_fewer", lambda self, codes: by_rows)
