@@ -246,7 +246,7 @@ def test_a_column_that_is_given_as_a_vector():
             np.testing.assert_allclose(
                 other[held_out], losses[0] - losses[1], rtol=1e-9, atol=1e-9
             )
-    selector = AllRelevantSelector(model, DRAWN, random_state=0, max_iter=3)
+    selector = AllRelevantSelector(model, DRAWN, random_state=0, max_iter=2)
     assert (selector.fit(X, y).hits_[[0, 5]] == selector.n_iter_).all()
 
 
