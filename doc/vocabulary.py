@@ -98,6 +98,7 @@ PARTICULAR = {
     "convention",
     "covariance",
     "criterion",
+    "curve_errors",
     "estimator",
     "estimators",
     "feature_functions",

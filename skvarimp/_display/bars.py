@@ -19,10 +19,10 @@ from skvarimp._display.drawing import (
     drawable,
 )
 from skvarimp._display.named_rows import NamedRows, mark_directions, write_spans
-from skvarimp._display.text import ink
+from skvarimp._display.text import ink, mixed
 from skvarimp._types import Axes
 
-LIGHT = "#99C7E0"  # of COLORS[0]
+PALE = 0.6  # the share of paper in bars of which a part is darker
 PARTS = ["by itself", "with interactions"]
 DOTS = {"marker": "o", "linestyle": "none", "markersize": 5.0}
 ERROR_STYLE = {"fmt": "none", "elinewidth": 1.0, "capsize": 2.0}
@@ -186,7 +186,7 @@ class ImportanceDisplay(NamedRows):
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         as_dots, at = keywords.pop("kind") == "dots", np.arange(len(shown))
-        color = COLORS[0] if self.own is None else LIGHT
+        color = COLORS[0] if self.own is None else mixed(COLORS[0], PALE, 0.0)
         style = {"color": color, "height": 0.7} | keywords
         if as_dots:
             style = DOTS | {"color": color} | keywords

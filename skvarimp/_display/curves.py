@@ -28,7 +28,13 @@ from skvarimp._display.panels import (
     interaction_part,
     title_of,
 )
-from skvarimp._display.text import fit_labels, plain, points, size_texts
+from skvarimp._display.text import (
+    fit_labels,
+    not_shown,
+    plain,
+    points,
+    size_texts,
+)
 
 MOST = 9  # panels by default
 # The least inches of a panel of curves or of a surface, at 10 points.
@@ -118,8 +124,9 @@ class CurvesDisplay:
         given = curves, _outputs(importance), importance.deciles_
         individual = getattr(importance, "individual_curves_", None)
         intervals, reach = {}, t_quantile(0.975, importance._freedom)
-        for name, _, averages in curves if hasattr(importance, "curve_errors_") else []:
-            errors = reach * importance.curve_errors_[name].reshape(averages.shape)
+        known = getattr(importance, "curve_errors_", None) or {}
+        for name, _, averages in curves if known else []:
+            errors = reach * _filled(known[name].reshape(averages.shape))
             intervals[name] = averages - errors, averages + errors
         return cls(*given, individual, intervals).plot(**kwargs)
 
@@ -221,17 +228,19 @@ class CurvesDisplay:
         if panels:
             axes = self.axes_[len(curves) : n]
             notes += self._draw_surfaces(axes, panels, effect, ylabel)
-        left = n_all - len(curves) - len(surfaces)
-        notes += [f"{left} of {n_all} entries are not shown"] if left else []
+        what = "entries" if self.curves else "pairs"
+        notes += not_shown(n_all - len(curves) - len(surfaces), n_all, what)
         self._write(notes, own_figure, bool(drawn) and kind != "individual")
         fit_labels(self.figure_.axes if own_figure else self.axes_[:n])
         return self
 
     def _write(self, notes, own_figure, with_averages):
-        """The names of several outputs, and notes below a figure of its own."""
+        """Names of several outputs, and notes: below the figure or the first axes."""
         first, names, text = self.axes_[0], [*map(str, self.output_names)], None
         if own_figure and notes:
             text = "\n".join(notes)
+        elif notes:
+            first.set_xlabel("\n".join([first.get_xlabel(), *notes]))
         if with_averages and len(names) > 1:
             lines = first.get_lines()[: 2 * len(names) : 2]
             add_legend(first, own_figure, lines, names, heading=text)
@@ -329,6 +338,13 @@ def _outputs(importance):
     names = map(str, importance.output_names_)
     of_classes = importance._watched in ("predict_proba", "decision_function")
     return [f"class {name}" if of_classes else name for name in names]
+
+
+def _filled(errors):
+    """Errors (n_cells, n_outputs), between those known by straight lines."""
+    known, cells = ~np.isnan(errors).any(axis=1), np.arange(len(errors))
+    between = [np.interp(cells, cells[known], e) for e in errors[known].T]
+    return np.column_stack(between)
 
 
 def _grid(figsize, panel):

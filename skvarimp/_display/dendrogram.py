@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import COLORS, drawable
 from skvarimp._display.named_rows import NamedRows, row_names
-from skvarimp._display.text import ink
+from skvarimp._display.text import ink, not_shown
 
 
 @dataclass(eq=False, repr=False)
@@ -61,10 +61,8 @@ class DendrogramDisplay(NamedRows):
             limit = np.sort(first[:n])[most]
             kept = first[order] < limit  # both columns of a pair, or none
             order = order[kept] if kept.any() else order[:most]
-            below.append(
-                f"{n - len(order)} of {n} columns are not shown, none joins above "
-                f"{1.0 - limit:.2g}"
-            )
+            limit = f", none joins above {1.0 - limit:.2g}"
+            below += not_shown(n - len(order), n, "columns", limit)
         names = row_names(self.entry_names, order, longest)
         return names, below, order, joins, distance
 

@@ -17,6 +17,7 @@ FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#808080"]
+STEADY = 0.8  # a direction, from which on a response counts as rising or falling
 DIVERGING = "RdBu_r"  # of values of both signs, for colour-blind readers, too
 
 
@@ -220,6 +221,25 @@ def directions_by_name(measure, names):
     known = getattr(measure, "directions_", None)
     by_name = {} if known is None else dict(zip(measure.entry_names_, known))
     return np.array([by_name.get(name, np.nan) for name in names], dtype=np.float64)
+
+
+def kinds_of_direction(directions):
+    """Which way the response goes along each row's values: "rising", "falling", "both".
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_rows, n_models)
+        NaN: not known.
+
+    Returns
+    -------
+    ndarray of str of shape (n_rows,)
+        "both" also where the models differ; empty where nothing is known.
+    """
+    low, high = (f.reduce(directions, axis=1) for f in (np.fmin, np.fmax))
+    moves = ~(np.isnan(low) | ((low == 0) & (high == 0)))
+    of_rows = [~moves, low >= STEADY, high <= -STEADY]
+    return np.select(of_rows, ["", "rising", "falling"], "both")
 
 
 def ends_by_name(measure, names):

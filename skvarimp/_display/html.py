@@ -7,7 +7,11 @@ from html import escape
 import numpy as np
 from sklearn.utils import estimator_html_repr
 
-from skvarimp._display.drawing import ends_by_name
+from skvarimp._display.drawing import (
+    directions_by_name,
+    ends_by_name,
+    kinds_of_direction,
+)
 
 # Where scikit-learn's notebook view finds the page of a class.
 DOCUMENTATION = (
@@ -16,12 +20,13 @@ DOCUMENTATION = (
 )
 
 MOST_ROWS, LINES = 20, "lines: 95% intervals"
+MARKS = {"rising": "▲", "falling": "▼", "both": "◆"}  # of directions
 
 _STYLE = """<style>
 .skvarimp {font-family: sans-serif; font-size: 90%}
 .skvarimp table {border-collapse: collapse; margin: 0.5em 0}
 .skvarimp th, .skvarimp td {padding: 0.15em 0.7em; text-align: right; border: none}
-.skvarimp th[colspan] {text-align: left}
+.skvarimp th:not([colspan="1"]) {text-align: left}
 .skvarimp th:first-child, .skvarimp td:first-child {
   text-align: left; max-width: 22em; overflow: hidden; text-overflow: ellipsis;
   white-space: nowrap}
@@ -48,15 +53,18 @@ def measure_html(measure):
         HTML; names are escaped.
     """
     how = [getattr(measure, name, None) for name in ("estimation_", "response_path_")]
-    note = escape(", ".join(str(part) for part in how if part))
+    notes = [escape(", ".join(str(part) for part in how if part))]
     values, errors = measure.importances_, measure.standard_errors_
-    columns = [_Numbers("importance", values)]
+    names = measure.entry_names_
+    marks, legend = _directions(directions_by_name(measure, names)[:, np.newaxis])
+    columns = [*marks, Numbers("importance", values)]
     if errors is not None:
-        columns.append(_Numbers("standard error", errors, values))
-    columns.append(_bars(measure._quantity(), values, *measure._ends()))
-    columns.append(_Texts("rank", measure.ranking_))
-    table = _table(measure.entry_names_, measure.ranking_, columns)
-    return _page_of(measure, note, table)
+        columns.append(Numbers("standard error", errors, values))
+        notes.append(LINES)
+    columns.append(bars(measure._quantity(), values, *measure._ends()))
+    columns.append(Texts("rank", measure.ranking_))
+    table = _table(names, measure.ranking_, columns)
+    return _page_of(measure, "; ".join(filter(None, [*notes, legend])), table)
 
 
 def comparison_html(table):
@@ -72,76 +80,26 @@ def comparison_html(table):
         ends = ends_by_name(table.fitted[label], names)
         bars = table[label].to_numpy(dtype=np.float64), *ends.T
         of_measures.setdefault(measure, {})[model] = bars
-    columns = [
-        _Bars(measure, list(of_models), *np.stack([*of_models.values()], axis=-1))
+    of_fits = [directions_by_name(fit, names) for fit in table.fitted.values()]
+    columns, legend = _directions(np.column_stack(of_fits))
+    columns += [
+        Bars(measure, list(of_models), *np.stack([*of_models.values()], axis=-1))
         for measure, of_models in of_measures.items()
     ]
-    return _page("Comparison", LINES, _table(names, np.arange(len(names)), columns))
+    note = "; ".join(filter(None, [LINES, legend]))
+    return _page("Comparison", note, _table(names, np.arange(len(names)), columns))
 
 
-def leave_out_html(found, lower, upper):
-    """What is lost without each entry, as a table with bars.
-
-    Parameters
-    ----------
-    found : LeaveOutImportances
-    lower, upper : ndarray of shape (n_entries,)
-        Ends of the intervals.
-    """
-    values = found.importances
-    columns = [
-        _Numbers("importance", values),
-        _Numbers("standard error", found.standard_errors, values),
-        _Numbers("p", found.pvalues, digits=3),
-        _bars("increase of the held-out loss", values, lower, upper),
-        _Texts("rank", found.ranking),
-    ]
-    note = f"{found.baseline:.4g} with all columns, and the increase without each entry"
-    table = _table(found.entry_names, found.ranking, columns)
-    return _page("Held-out loss", note, table)
-
-
-def folds_html(found):
-    """Importances over folds, with lines from the lowest to the highest.
+def result_html(result, title, note, columns):
+    """The result of refits as a table of its entries.
 
     Parameters
     ----------
-    found : FoldImportances
+    result : RefitResult
+    title, note : str
+    columns : list of Texts, Numbers and Bars
     """
-    values, ranks = found.importances, found.ranks
-    columns = [
-        _Numbers("mean", found.mean),
-        _Numbers("standard deviation", found.sd, found.mean),
-        _bars("mean over folds", found.mean, values.min(axis=0), values.max(axis=0)),
-        _Texts("best rank", [f"{rank:g}" for rank in ranks.min(axis=0)]),
-        _Texts("worst rank", [f"{rank:g}" for rank in ranks.max(axis=0)]),
-    ]
-    note = f"{len(values)} folds; lines: lowest to highest fold"
-    table = _table(found.entry_names, found.ranking, columns)
-    return _page("Importances over folds", note, table)
-
-
-def null_html(found):
-    """Importances beside those for shuffled targets, with their p-values.
-
-    Parameters
-    ----------
-    found : NullImportances
-    """
-    values, n_shuffled = found.importances, len(found.null)
-    band = np.full((2, len(values)), np.nan)
-    if n_shuffled:
-        band = np.quantile(found.null, [0.025, 0.975], axis=0)
-    columns = [
-        _Numbers("importance", values),
-        _bars("bars: true y, lines: shuffled", values, *band),
-        _Numbers("p", found.pvalues, digits=3),
-        _Numbers("family-wise p", found.familywise_pvalues, digits=3),
-        _Texts("rank", found.ranking),
-    ]
-    note = f"{n_shuffled} shuffled targets; lines: 95% of their importances"
-    table = _table(found.entry_names, found.ranking, columns)
-    return _page("Importances and noise", note, table)
+    return _page(title, note, _table(result.entry_names, result.ranking, columns))
 
 
 def selector_html(selector):
@@ -178,20 +136,21 @@ def _page(title, note, body):
 
 
 @dataclass(frozen=True)
-class _Texts:
+class Texts:
     """A column of texts."""
 
     heading: str
     texts: Sequence[object]
 
-    below = ("",)
+    below, n_cells = ("",), 1
 
     def cells(self, shown):
+        """HTML of the cells of some entries, one text each."""
         return [f"<td>{self.texts[e]}</td>" for e in shown]
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class Numbers:
     """A column of numbers, with the decimal places of the largest of some others."""
 
     heading: str
@@ -199,9 +158,10 @@ class _Numbers:
     like: np.ndarray | None = None
     digits: int | None = None
 
-    below = ("",)
+    below, n_cells = ("",), 1
 
     def cells(self, shown):
+        """HTML of the cells of some entries, one text each."""
         digits = self.digits
         if digits is None:
             digits = _places(self.values if self.like is None else self.like)
@@ -209,10 +169,11 @@ class _Numbers:
 
 
 @dataclass(frozen=True)
-class _Bars:
+class Bars:
     """Columns of bars on one scale, (n_entries, n_columns), with lines.
 
-    Several columns have names below their heading, and numbers beside the bars.
+    Several columns have names below their heading, and numbers beside the bars:
+    `n_cells` cells for each name.
     """
 
     heading: str
@@ -221,7 +182,13 @@ class _Bars:
     lower: np.ndarray
     upper: np.ndarray
 
+    @property
+    def n_cells(self):
+        """Cells of each name."""
+        return 2 if any(self.below) else 1
+
     def cells(self, shown):
+        """HTML of the cells of some entries, one text each."""
         values = self.values[shown]
         ends = [np.where(np.isnan(e), self.values, e) for e in (self.lower, self.upper)]
         low, high = (np.nan_to_num(end[shown]) for end in ends)
@@ -238,16 +205,31 @@ class _Bars:
         def cell(value, begin, end):
             bar = "" if np.isnan(value) else across(0.0, value, "bar")
             bar += across(begin, end, "interval") if begin < end else ""
-            number = f"<td>{value:.{digits}f}</td>" if any(self.below) else ""
+            number = f"<td>{value:.{digits}f}</td>" if self.n_cells > 1 else ""
             return f'{number}<td class="track">{bar}</td>'
 
         digits = _places(self.values)
         return ["".join(map(cell, *of_row)) for of_row in zip(values, low, high)]
 
 
-def _bars(heading, values, lower, upper):
+def _directions(directions):
+    """A column of marks, where there are any, and what they mean.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_entries, n_models)
+    """
+    kinds = kinds_of_direction(directions)
+    if not kinds.any():
+        return [], ""
+    marks = [f'<span title="{kind}">{MARKS.get(kind, "")}</span>' for kind in kinds]
+    legend = ", ".join(f"{mark} {kind}" for kind, mark in MARKS.items())
+    return [Texts("", marks)], legend
+
+
+def bars(heading, values, lower, upper):
     """One column of bars."""
-    return _Bars(heading, [""], *(x[:, np.newaxis] for x in (values, lower, upper)))
+    return Bars(heading, [""], *(x[:, np.newaxis] for x in (values, lower, upper)))
 
 
 def _places(values):
@@ -263,19 +245,18 @@ def _table(names, ranks, columns):
     ----------
     names : list of str
     ranks : ndarray of shape (n_entries,)
-    columns : list of _Texts, _Numbers and _Bars
+    columns : list of Texts, Numbers and Bars
     """
     order = np.argsort(ranks, kind="stable")
     shown = order[:MOST_ROWS]
-    grouped = any(name for column in columns for name in column.below)
-    head = "<th>entry</th>"
+    head, below = "<th>entry</th>", "<th></th>"
     for column in columns:
-        across = f" colspan={2 * len(column.below)}" if grouped else ""
-        head += f"<th{across}>{escape(column.heading)}</th>"
-    if grouped:
-        below = [escape(name) for column in columns for name in column.below]
-        below = "".join(f"<th colspan=2>{name}</th>" for name in below)
-        head += f"</tr><tr><th></th>{below}"
+        across = column.n_cells * len(column.below)
+        head += f"<th colspan={across}>{escape(column.heading)}</th>"
+        for name in column.below:
+            below += f"<th colspan={column.n_cells}>{escape(name)}</th>"
+    if any(name for column in columns for name in column.below):
+        head += f"</tr><tr>{below}"
     rows = []
     for e, *cells in zip(shown, *(column.cells(shown) for column in columns)):
         name = escape(str(names[e]))

@@ -25,10 +25,11 @@ from skvarimp._display.text import (
     fit_labels,
     ink,
     line_inches,
+    not_shown,
     plain,
     points,
-    shortened,
     size_texts,
+    told_apart,
 )
 from skvarimp._types import Axes
 
@@ -148,9 +149,8 @@ class MatrixDisplay:
         shown = np.argsort(-np.nansum(matrix, axis=1), kind="stable")[:most]
         shown = np.sort(shown)
         matrix, n = matrix[np.ix_(shown, shown)], len(shown)
-        names = [
-            shortened(" ".join(str(self.names[e]).split()), longest) for e in shown
-        ]
+        names = [" ".join(str(self.names[e]).split()) for e in shown]
+        names = told_apart(names, longest, n_lines=1)
         ax = single_axes(ax, figsize, _size(names), title)
         self.ax_, self.figure_ = ax, ax.figure
         cells = _draw_cells(ax, matrix, cmap)
@@ -163,8 +163,8 @@ class MatrixDisplay:
         ax.tick_params(length=0, labelsize=NAMES * points())
         ax.spines[:].set_visible(False)
         n_all = getattr(self, "_n_entries", n_named)
-        note = [f"{n_all - n} of {n_all} entries are not shown"] if n < n_all else []
-        ax.set(ylabel=self._beside, xlabel="\n".join([*self._below, *note]))
+        below = [*self._below, *not_shown(n_all - n, n_all)]
+        ax.set(ylabel=self._beside, xlabel="\n".join(below))
         fit_labels([ax, bar.ax])
         if n <= LARGEST_WITH_NUMBERS:
             self.figure_.draw_without_rendering()  # to know the size of the cells

@@ -11,6 +11,7 @@ from skvarimp._display.drawing import (
     check_count,
     first_axes,
     inches,
+    kinds_of_direction,
     single_axes,
     with_fitting_text,
 )
@@ -21,16 +22,16 @@ from skvarimp._display.text import (
     fit_labels,
     ink,
     line_inches,
+    not_shown,
     plain,
     row_inches,
-    shortened,
     size_texts,
-    wrapped,
+    told_apart,
 )
 from skvarimp._types import Axes
 
 LONGEST_LINE = 45  # of a name
-STEADY = 0.8  # a direction, from which on a response counts as rising or falling
+MARKERS = {"rising": "^", "falling": "v", "both": "d"}  # of directions
 BOXES = "boxes: middle half, whiskers: lowest to highest"
 
 
@@ -108,10 +109,10 @@ class NamedRows:
         """Names of the rows with the largest values, the text below, and which."""
         order = np.argsort(-values, kind="stable")
         known, n = order[~np.isnan(values[order])], len(values)
-        shown, below = known[:most], [label]
-        if len(known) > most:
-            limit = f", none above {values[shown[-1]]:.3g}" if self._in_units else ""
-            below.append(f"{len(known) - most} of {n} entries are not shown{limit}")
+        shown, limit = known[:most], ""
+        if self._in_units and len(shown):
+            limit = f", none above {values[shown[-1]]:.3g}"
+        below = [label, *not_shown(len(known) - len(shown), n, limit=limit)]
         if len(known) < n:
             below.append(f"{n - len(known)} of {n} entries have no importance")
         return row_names(self.entry_names, shown, longest), below, shown
@@ -119,10 +120,8 @@ class NamedRows:
 
 def row_names(entry_names, shown, longest):
     """The names of the entries shown, in lines that fit, two where there is no room."""
-    names = [str(entry_names[e]) for e in shown]
-    if longest < LONGEST_LINE:
-        names = [shortened(name, 2 * longest - 2) for name in names]
-    return [wrapped(name, longest) for name in names]
+    n_lines = 2 if longest < LONGEST_LINE else None
+    return told_apart([str(entry_names[e]) for e in shown], longest, n_lines)
 
 
 def finish_rows(ax, names):
@@ -201,16 +200,14 @@ def mark_directions(ax, directions):
     list of str
         The line that says so, if there are marks.
     """
-    low, high = (f.reduce(directions, axis=1) for f in (np.fmin, np.fmax))
-    rises, falls = low >= STEADY, high <= -STEADY
-    both = ~(rises | falls | np.isnan(low) | ((low == 0) & (high == 0)))
-    if not np.any(rises | falls | both):
+    kinds = kinds_of_direction(directions)
+    if not kinds.any():
         return []
     style = {"linestyle": "none", "markersize": 4.0, "color": ink(0.6)}
     ax.tick_params(axis="y", pad=10.0)
     beside = beside_axes(ax, -6.0)
-    for marker, which in {"^": rises, "v": falls, "d": both}.items():
-        at = np.flatnonzero(which)
+    for kind, marker in MARKERS.items():
+        at = np.flatnonzero(kinds == kind)
         known = {"transform": beside, "clip_on": False, "marker": marker}
         ax.plot(np.zeros(len(at)), at, **style, **known)
     return ["triangles: rising or falling, diamonds: both"]

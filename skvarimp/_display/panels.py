@@ -13,7 +13,6 @@ from skvarimp._display.text import (
     line_inches,
     plain,
     points,
-    shortened,
     wrapped,
 )
 
@@ -117,13 +116,13 @@ def _right_of(at):
 
 def of_width(ax, name):
     """A name that needs at most two lines of a panel."""
-    return shortened(str(name), 2 * _characters(ax) - 2)
+    return wrapped(name, _characters(ax), n_lines=2)
 
 
 def title_of(ax, names):
     """The names of two inputs in lines that fit above their panel."""
     longest = _characters(ax)
-    return wrapped(" and ".join(shortened(name, longest) for name in names), longest)
+    return wrapped(" and ".join(wrapped(n, longest, 1) for n in names), longest)
 
 
 def _characters(ax):

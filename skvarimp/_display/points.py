@@ -20,12 +20,11 @@ from skvarimp._display.text import (
     mixed,
     plain,
     points,
-    shortened,
     size_texts,
+    wrapped,
 )
 from skvarimp._types import Matrix
 
-COLORMAP = "viridis"
 N_BINS, MOST_NAMED = 100, 4  # categories of an entry that are named
 LONGEST_LEVEL = 14
 EFFECT = "effect of the row's own value on the response"
@@ -96,7 +95,7 @@ class RowsDisplay(NamedRows):
         for values in self.values or ():
             if values is not None and not _are_numbers(np.asarray(values)):
                 most = max(most, min(len(set(map(str, values))), MOST_NAMED))
-        return max(1.6, 0.4 + 0.45 * most)
+        return max(1.6, 0.4 + 0.5 * most)
 
     @classmethod
     def from_importance(
@@ -186,7 +185,7 @@ class RowsDisplay(NamedRows):
             _name_levels(ax, place, levels, inches(ax)[1] / len(shown))
         if numbers:
             plt = pyplot()
-            scale = plt.cm.ScalarMappable(plt.Normalize(0, 1), COLORMAP)
+            scale = plt.cm.ScalarMappable(plt.Normalize(0, 1), _colormap())
             bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=0.02, shrink=0.8)
             bar.set_ticks([0, 1], labels=["low", "high"])
             bar.set_label("value of the input")
@@ -213,7 +212,6 @@ def _spread(values):
 
 def _colors(values, n):
     """Colour of each point, and the (name, colour) of the levels of categories."""
-    from matplotlib import colormaps
     from matplotlib.colors import to_rgba
 
     if values is None:
@@ -225,7 +223,7 @@ def _colors(values, n):
         _, rank = np.unique(
             numbers_if_possible(known).astype(np.float64), return_inverse=True
         )
-        colors[~missing] = colormaps[COLORMAP](rank / max(rank.max(initial=0), 1))
+        colors[~missing] = _colormap()(rank / max(rank.max(initial=0), 1))
         return colors, []
     levels, which = np.unique(known.astype(str), return_inverse=True)
     frequent = np.argsort(-np.bincount(which), kind="stable")
@@ -237,6 +235,16 @@ def _colors(values, n):
     if n_named < len(levels):
         named.append((f"{len(levels) - n_named} others", palette[n_named]))
     return colors, named
+
+
+def _colormap():
+    """Viridis without the end that is nearly as dark, or as light, as the paper."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    dark = np.mean(ink(0.0)[:3]) < 0.5
+    shares = np.linspace(0.2, 1.0, 256) if dark else np.linspace(0.0, 0.93, 256)
+    return ListedColormap(colormaps["viridis"](shares))
 
 
 def _missing(values):
@@ -264,4 +272,4 @@ def _name_levels(ax, place, levels, height):
             "fontsize": size,
             "va": "center",
         }
-        plain([ax.annotate(shortened(str(name), LONGEST_LEVEL), at, **how)])
+        plain([ax.annotate(wrapped(name, LONGEST_LEVEL, n_lines=1), at, **how)])

@@ -123,7 +123,7 @@ class SelectionPathDisplay:
         n, score, folds = (np.asarray(column)[order] for column in columns)
         if folds.shape[1] > 1:
             spread = folds.std(axis=1, ddof=1)
-            style = {"alpha": 0.25, "color": COLORS[0], "lw": 0}
+            style = {"alpha": 0.4, "color": COLORS[0], "lw": 0}
             style["label"] = "± 1 standard deviation over folds"
             ax.fill_between(n, score - spread, score + spread, **style)
         (self.line_,) = ax.plot(n, score, ".-", color=COLORS[0], label="score")

@@ -18,7 +18,7 @@ from skvarimp._display.named_rows import (
     write_right,
     write_spans,
 )
-from skvarimp._display.text import ink
+from skvarimp._display.text import ink, not_shown
 
 FEW_FOLDS = 30  # so many are drawn one by one as well
 
@@ -182,10 +182,8 @@ class NullDisplay(NamedRows):
         if len(self.panels) == 0:
             raise ValueError("There is no entry to draw: `panels` is empty.")
         names = [name for name, *_ in self.panels]
-        rows, below = [_read(*panel) for panel in self.panels[:most]], [self.label]
-        if len(rows) < len(names):
-            left = len(names) - len(rows)
-            below.append(f"{left} of {len(names)} entries are not shown")
+        rows = [_read(*panel) for panel in self.panels[:most]]
+        below = [self.label, *not_shown(len(names) - len(rows), len(names))]
         return row_names(names, range(len(rows)), longest), below, np.array(rows)
 
     def _mark(self, ax, own_figure, keywords, rows):

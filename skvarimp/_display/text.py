@@ -9,20 +9,41 @@ SMALLEST = 5.0  # points of the font of crowded rows
 PAD = 2  # pixels between a label and the edge of its figure
 
 
-def wrapped(name, longest):
+def wrapped(name, longest, n_lines=None):
     """A name in as few lines of at most so many characters, of like lengths.
 
-    Lines end after spaces, "_" and "+". A longer word keeps its beginning and its end,
-    which tells it from other names.
+    Lines end after spaces, "_" and "+". Where there is no room for all words, those in
+    the middle give way to "…", because the last ones tell names apart. Only a word that
+    is longer than a line is cut itself.
+
+    Parameters
+    ----------
+    name : str
+    longest : int
+        Characters of a line.
+    n_lines : int, default=None
+        At most; None: as many as the name takes.
     """
-    words = [shortened(word, longest) for word in _words(str(name))]
-    lines, least = _lines(words, longest), max(map(len, words), default=0)
-    for shorter in range(longest - 1, least - 1, -1):
+    words = [_cut(word, longest) for word in _words(str(name))]
+    lines = _lines(words, longest)
+    if n_lines is not None and len(lines) > n_lines:
+        words = _kept(words, longest, n_lines)
+        lines = _lines(words, longest)
+    for shorter in range(longest - 1, max(map(len, words), default=0) - 1, -1):
         tighter = _lines(words, shorter)
         if len(tighter) > len(lines):
             break
         lines = tighter
     return "\n".join(line.strip() for line in lines)
+
+
+def told_apart(names, longest, n_lines=None):
+    """Several names as `wrapped`; those that would be equal are cut in the middle."""
+    short = [wrapped(name, longest, n_lines) for name in names]
+    return [
+        wrapped(_cut(str(name), longest), longest) if short.count(one) > 1 else one
+        for name, one in zip(names, short)
+    ]
 
 
 def _lines(words, longest):
@@ -39,12 +60,29 @@ def _words(name):
     return re.findall(r"[\s_+]*[^\s_+]+[\s_+]*|[\s_+]+", name)
 
 
-def shortened(word, longest):
+def _kept(words, longest, n_lines):
+    """As many words from both ends as fit, with "…" between them; the last first."""
+    for n in range(len(words) - 1, 0, -1):
+        before, behind = words[: n // 2], words[-((n + 1) // 2) :]
+        dropped = words[-len(behind) - 1]
+        separator = dropped[len(dropped.rstrip("_+ ")) :]
+        kept = [*before, "…" + separator, *behind]
+        if len(_lines(kept, longest)) <= n_lines:
+            return kept
+    return words[-1:]
+
+
+def _cut(word, longest):
     """At most so many characters of a word, from its beginning and its end."""
     if len(word.strip()) <= longest:
         return word
     word, behind = word.strip(), (longest - 1) // 2
     return word[: longest - 1 - behind] + "…" + word[len(word) - behind :]
+
+
+def not_shown(left, n, what="entries", limit=""):
+    """The lines that say how many of n things are not shown: one, or none."""
+    return [f"{left} of {n} {what} are not shown{limit}"] if left else []
 
 
 def plain(texts):
@@ -93,11 +131,13 @@ def size_texts(ax):
         axis.offsetText.set_size(size)
 
 
-def mixed(color, share):
-    """A colour with a share of the text's."""
+def mixed(color, share, other=1.0):
+    """A colour with a share of the text's, or of another `ink`."""
     from matplotlib.colors import to_rgb
 
-    return tuple((1 - share) * np.array(to_rgb(color)) + share * np.array(ink()[:3]))
+    return tuple(
+        (1 - share) * np.array(to_rgb(color)) + share * np.array(ink(other)[:3])
+    )
 
 
 def fit_labels(axes):
@@ -208,4 +248,4 @@ def cell_inches(ax):
 def row_inches(names, height, least=0.25):
     """Inches of each row, so that names do not touch."""
     most_lines = max((1 + name.count("\n") for name in names), default=1)
-    return max(least * height, line_inches() * (most_lines + 0.35))
+    return max(least * height, line_inches() * (most_lines + 0.5))

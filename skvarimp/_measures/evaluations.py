@@ -1,5 +1,7 @@
 """What fits cost in rows that the model predicts: before, and within a limit."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +19,8 @@ from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.directions import N_BINS, MeanCurve
 from skvarimp._response.lowering import lowered
-from skvarimp._response.reductions import Observed
-from skvarimp._response.rounds import rows_per_repeat
 from skvarimp._running.guards import budget
+from skvarimp._types import AnyEstimator, Matrix
 
 ROWS_ASKED = 100  # for directions
 
@@ -52,55 +53,58 @@ def settle_estimation(measure, plan):
     plan.estimation = measure._drawn_estimation
 
 
-def expected_rows(measure, estimator, X, moved_rows):
-    """See `ConditionalImportance.expected_evaluations`.
+class CountsEvaluations:
+    """A measure that says before a fit how many rows it will ask the model for."""
 
-    Parameters
-    ----------
-    measure : ResponseImportance
-    estimator, X
-    moved_rows : callable
-        moved_rows(measure, problem, entries) -> how many a fit asks for, at most.
-    """
-    table = as_table(X)
-    check_fitted(estimator, table)
-    check_features_seen(estimator, table)
-    entries = resolve_features(measure.features, table.names, table.n_columns)
-    n = table.n_samples
-    model = Model(estimator, measure.response_method)
-    weights, base = np.full(n, 1.0 / n), np.zeros((1, n))
-    every = np.ones(n, dtype=bool)
-    problem = Problem(table, model, None, weights, n, base, every)
-    try:
-        response = lowered(model, table)
-    except NotReadable as declined:
-        response = BlackBoxResponse(model, 1, str(declined))
-    problem._responses.get(tuple(entries), lambda: response)
-    most = measure.max_evaluations or np.inf
-    return int(min(most, n + moved_rows(measure, problem, entries)))
+    def expected_evaluations(self, estimator: AnyEstimator, X: Matrix) -> int:
+        """How many rows a fit would ask the model to predict, at most.
 
+        Parameters
+        ----------
+        estimator : object
+            Fitted model.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features)
+            Rows that `fit` would be given.
 
-def moved_rows(measure, problem, entries):
-    """How many moved rows a fit asks for, at most."""
-    categorical = measure._categorical(problem)
-    contrast = getattr(measure, "contrast", "observed")
-    grid = getattr(measure, "grid", "all")
-    if isinstance(grid, str) and grid == "auto":
-        grid = "equidistant" if contrast == "range" else "all"
-    # which reduction it is makes no difference to a response that asks the model
-    request = Request(grid, [Observed()], [np.ones(1)], categorical)
-    n, estimation = problem.n_rows, measure._estimation()
-    drawn = measure.n_repeats * n * measure._n_moves * len(entries)
-    if getattr(measure, "scoring", None) is not None:
-        return drawn
-    if not problem.response(entries).asks_model and estimation != "sampled":
-        return 0
-    sizes = problem.grid_sizes(entries, request)
-    if measure._drawn_estimation == "rows" or estimation == "rows":
-        drawn = int(measure.n_repeats * rows_per_repeat(n, sizes) * sizes.sum())
-    exact = problem.exact_rows(entries, request)
-    cheap = estimation == "auto" and problem.exact_is_cheap(entries, request, drawn)
-    return exact if cheap or estimation == "exact" else drawn
+        Returns
+        -------
+        int
+            The rows of X and all rows in which entries are moved. With `tol` it is the
+            number if all repeats are made. Models that are read are asked for a few
+            thousand rows more, which check what was read; of smooth models this method
+            itself asks some of them. At most `max_evaluations`.
+
+        Examples
+        --------
+        Ten repeats of two draws of 50 rows, for each of three columns, and X:
+
+        >>> import numpy as np
+        >>> from skvarimp import SensitivityImportance
+        >>> X = np.random.default_rng(0).normal(size=(50, 3))
+        >>> imp = SensitivityImportance(estimation="sampled")
+        >>> imp.expected_evaluations(lambda X: X[:, 0], X)
+        3050
+        """
+        table = as_table(X)
+        check_fitted(estimator, table)
+        check_features_seen(estimator, table)
+        entries = resolve_features(self.features, table.names, table.n_columns)
+        n = table.n_samples
+        model = Model(estimator, self.response_method)
+        weights, base = np.full(n, 1.0 / n), np.zeros((1, n))
+        every = np.ones(n, dtype=bool)
+        problem = Problem(table, model, None, weights, n, base, every)
+        try:
+            response = lowered(model, table)
+        except NotReadable as declined:
+            response = BlackBoxResponse(model, 1, str(declined))
+        problem._responses.get(tuple(entries), lambda: response)
+        most = self.max_evaluations or np.inf
+        return int(min(most, n + self._moved_rows(problem, entries)))
+
+    def _moved_rows(self, problem, entries):
+        """How many moved rows a fit asks for, at most."""
+        raise NotImplementedError
 
 
 def follow_mean(request, problem, with_rows):

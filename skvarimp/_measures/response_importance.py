@@ -14,10 +14,9 @@ from skvarimp._data.table import as_rows, is_dask, resolve_columns
 from skvarimp._data.validation import CONSTRAINTS, StrOptions, asks_for_residuals
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.evaluations import (
-    expected_rows,
+    CountsEvaluations,
     follow_mean,
     mean_walk,
-    moved_rows,
     settle_estimation,
 )
 from skvarimp._measures.problem import Problem, Request, make_problem
@@ -30,11 +29,12 @@ from skvarimp._measures.subgroup_trees import (
 )
 from skvarimp._response.engine import run_walk
 from skvarimp._response.further_moves import Subgroups
+from skvarimp._response.reductions import Observed
+from skvarimp._response.rounds import rows_per_repeat
 from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.guards import budget, spending, warn
 from skvarimp._running.private_sklearn import HasMethods
 from skvarimp._running.tasks import Progress, in_order, within_callbacks
-from skvarimp._types import AnyEstimator, Matrix
 
 
 @dataclass
@@ -142,7 +142,7 @@ class ResponseImportance(BaseImportance):
         store_rows(self, rows)
 
 
-class ConditionalImportance(ResponseImportance):
+class ConditionalImportance(CountsEvaluations, ResponseImportance):
     """An importance whose donors may be restricted by `conditional`.
 
     Attributes
@@ -238,36 +238,26 @@ class ConditionalImportance(ResponseImportance):
     def _exact_rows(self, plan):
         return plan.problem.exact_rows(plan.entries, plan.request)
 
-    def expected_evaluations(self, estimator: AnyEstimator, X: Matrix) -> int:
-        """How many rows a fit would ask the model to predict, at most.
-
-        Parameters
-        ----------
-        estimator : object
-            Fitted model.
-        X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Rows that `fit` would be given.
-
-        Returns
-        -------
-        int
-            The rows of X and all rows that are moved. With `tol` it is the number if
-            all repeats are made. Models that are read are asked for a few thousand
-            rows more, which check what was read; of smooth models this method itself
-            asks some of them. At most `max_evaluations`.
-
-        Examples
-        --------
-        Ten repeats of two draws of 50 rows, for each of three columns, and X:
-
-        >>> import numpy as np
-        >>> from skvarimp import SensitivityImportance
-        >>> X = np.random.default_rng(0).normal(size=(50, 3))
-        >>> imp = SensitivityImportance(estimation="sampled")
-        >>> imp.expected_evaluations(lambda X: X[:, 0], X)
-        3050
-        """
-        return expected_rows(self, estimator, X, moved_rows)
+    def _moved_rows(self, problem, entries):
+        categorical = self._categorical(problem)
+        contrast = getattr(self, "contrast", "observed")
+        grid = getattr(self, "grid", "all")
+        if isinstance(grid, str) and grid == "auto":
+            grid = "equidistant" if contrast == "range" else "all"
+        # which reduction it is makes no difference to a response that asks the model
+        request = Request(grid, [Observed()], [np.ones(1)], categorical)
+        n, estimation = problem.n_rows, self._estimation()
+        drawn = self.n_repeats * n * self._n_moves * len(entries)
+        if getattr(self, "scoring", None) is not None:
+            return drawn
+        if not problem.response(entries).asks_model and estimation != "sampled":
+            return 0
+        sizes = problem.grid_sizes(entries, request)
+        if self._drawn_estimation == "rows" or estimation == "rows":
+            drawn = int(self.n_repeats * rows_per_repeat(n, sizes) * sizes.sum())
+        exact = problem.exact_rows(entries, request)
+        cheap = estimation == "auto" and problem.exact_is_cheap(entries, request, drawn)
+        return exact if cheap or estimation == "exact" else drawn
 
     def _draw_donors(self, plan, draw, scale):
         """The `Outcome` of drawn donors, for which the model itself is asked."""

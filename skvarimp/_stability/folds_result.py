@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control, rankdata, t
+from scipy.stats import rankdata
 
-from skvarimp._data.frames import entry_frame
-from skvarimp._data.statistics import Units, holm, ranking
-from skvarimp._data.validation import check_confidence
+from skvarimp._data.statistics import Units
 from skvarimp._display.bars import ImportanceDisplay
-from skvarimp._display.html import folds_html
+from skvarimp._display.html import Numbers, Texts, bars
 from skvarimp._display.stability import FoldsDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import drawing_errors, interval_ends
-from skvarimp._types import Axes, Floats, Frame, Integers
+from skvarimp._stability.results import ResultWithErrors, one_sided_pvalues
+from skvarimp._types import Axes, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,39 +128,8 @@ def part_of_fold(measure):
     return measure.importances_, influences, *how
 
 
-def one_sided_pvalues(importances, errors, freedom):
-    """Of "not positive", by Student's distribution.
-
-    Where the error is 0, 0 for a positive importance and 1 for others; NaN stays.
-    """
-    ratio = np.where(importances > 0, np.inf, -np.inf) + 0.0 * errors
-    np.divide(importances, errors, out=ratio, where=errors > 0)
-    return t.sf(ratio, freedom)
-
-
-class AdjustedPvalues:
-    """Adjustments of `pvalues`, (n_entries,), for the number of entries; NaN stays."""
-
-    @property
-    def holm_pvalues(self) -> Floats:
-        """Adjusted by Holm: the chance of any false discovery is at most alpha."""
-        return self._adjusted(holm)
-
-    @property
-    def fdr_pvalues(self) -> Floats:
-        """Adjusted by Benjamini and Hochberg: the share of false discoveries."""
-        return self._adjusted(false_discovery_control)
-
-    def _adjusted(self, method):
-        pvalues = self.pvalues
-        known, adjusted = ~np.isnan(pvalues), np.full(len(pvalues), np.nan)
-        if known.any():
-            adjusted[known] = method(pvalues[known])
-        return adjusted
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class FoldImportances(AdjustedPvalues):
+class FoldImportances(ResultWithErrors):
     """Importances of an estimator refitted on every fold.
 
     Made by :func:`importance_across_folds`.
@@ -178,6 +146,16 @@ class FoldImportances(AdjustedPvalues):
         Names of the outputs.
     frame_library : str, default="pandas"
         Library of the frames that `to_frame` makes.
+
+    Notes
+    -----
+    `ranking` is that of the mean over the folds. `to_frame` has the columns entry,
+    mean, sd, lowest and highest importance, and mean_rank, best_rank and worst_rank
+    over the folds. Where the folds are pooled, it also has the pooled importance,
+    standard_error, lower and upper (95% interval), and p_value, holm_p_value and
+    fdr_p_value where there are any. `interval` is of the pooled importances, with the
+    fitted models held fixed, and is corrected for skewness as
+    `BaseImportance.interval`.
 
     Examples
     --------
@@ -202,9 +180,6 @@ class FoldImportances(AdjustedPvalues):
         n_folds, n_entries = np.shape(self.importances)
         return f"<importances of {n_entries} entries over {n_folds} folds: to_frame()>"
 
-    def _repr_html_(self) -> str:
-        return folds_html(self)
-
     @property
     def mean(self) -> Floats:
         """Mean over the folds, of shape (n_entries,)."""
@@ -228,10 +203,8 @@ class FoldImportances(AdjustedPvalues):
         """
         return rankdata(-self.importances, axis=1)
 
-    @property
-    def ranking(self) -> Integers:
-        """Rank of the mean importances, 1 = most important, of shape (n_entries,)."""
-        return ranking(self.mean)
+    def _ranked(self):
+        return self.mean
 
     @property
     def pooled_importances(self) -> Floats:
@@ -265,29 +238,11 @@ class FoldImportances(AdjustedPvalues):
             )
         return pooled.pvalues
 
-    def interval(self, confidence: float = 0.95) -> Frame:
-        """Confidence intervals of `pooled_importances`, the most important first.
+    def _estimates(self):
+        return self._inference().importances
 
-        Corrected for skewness as `BaseImportance.interval`.
-
-        Parameters
-        ----------
-        confidence : float, default=0.95
-            Probability that the interval of one entry holds its population value, with
-            the fitted models held fixed.
-
-        Returns
-        -------
-        frame of shape (n_entries, 4)
-            Columns entry, importance, lower and upper, in the frame library X came in
-            (pandas for arrays).
-        """
-        check_confidence(confidence)
-        pooled = self._inference()
-        lower, upper = pooled.ends(confidence)
-        columns = {"importance": pooled.importances, "lower": lower, "upper": upper}
-        ranks = ranking(pooled.importances)
-        return entry_frame(self.entry_names, ranks, columns, self.frame_library)
+    def _ends(self, confidence):
+        return self._inference().ends(confidence)
 
     def _inference(self):
         if self._pooled is None:
@@ -297,18 +252,7 @@ class FoldImportances(AdjustedPvalues):
             )
         return self._pooled
 
-    def to_frame(self) -> Frame:
-        """Table of the entries, the largest mean first.
-
-        Returns
-        -------
-        frame of shape (n_entries, n_columns)
-            Columns entry, mean, sd, lowest and highest importance, mean_rank,
-            best_rank and worst_rank over the folds, in the frame library X came in
-            (pandas for arrays). Where the folds are pooled, also pooled importance,
-            standard_error, lower and upper (95% interval), and p_value, holm_p_value
-            and fdr_p_value where there are any.
-        """
+    def _columns(self):
         ranks, values = self.ranks, self.importances
         columns = {
             "mean": self.mean,
@@ -320,21 +264,24 @@ class FoldImportances(AdjustedPvalues):
             "worst_rank": ranks.max(axis=0),
         }
         if self._pooled is not None:
-            columns |= self._columns_of_pooled()
-        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
-
-    def _columns_of_pooled(self):
-        pooled = self._pooled
-        columns = {
-            "pooled": pooled.importances,
-            "standard_error": pooled.standard_errors,
-        }
-        columns["lower"], columns["upper"] = pooled.ends(0.95)
-        if pooled.may_be_negative:
-            columns["p_value"] = self.pvalues
-            columns["holm_p_value"] = self.holm_pvalues
-            columns["fdr_p_value"] = self.fdr_pvalues
+            columns["pooled"] = self._estimates()
+            columns |= self._columns_of_errors()
+            if self._pooled.may_be_negative:
+                columns |= self._columns_of_pvalues()
         return columns
+
+    def _notebook(self):
+        values, ranks = self.importances, self.ranks
+        ends = values.min(axis=0), values.max(axis=0)
+        columns = [
+            Numbers("mean", self.mean),
+            Numbers("standard deviation", self.sd, self.mean),
+            bars("mean over folds", self.mean, *ends),
+            Texts("best rank", [f"{rank:g}" for rank in ranks.min(axis=0)]),
+            Texts("worst rank", [f"{rank:g}" for rank in ranks.max(axis=0)]),
+        ]
+        note = f"{len(values)} folds; lines: lowest to highest fold"
+        return "Importances over folds", note, columns
 
     def plot_pooled(
         self, ax: Axes | None = None, *, label: str = "importance", **kwargs: Any
@@ -355,11 +302,7 @@ class FoldImportances(AdjustedPvalues):
         display : ImportanceDisplay
             Holds `ax_` and `figure_`.
         """
-        pooled = self._inference()
-        ends = np.column_stack(pooled.ends(0.95))
-        given = {"intervals": ends, "label": label}
-        display = ImportanceDisplay(pooled.importances, self.entry_names, **given)
-        return display.plot(ax, **kwargs)
+        return self._bars(ax, label, kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> FoldsDisplay:
         """Draw the folds' importances as boxes, the largest mean on top.

@@ -8,17 +8,15 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import t
 
-from skvarimp._data.frames import entry_frame
-from skvarimp._data.statistics import Units, divided, ranking
-from skvarimp._data.validation import check_confidence
+from skvarimp._data.statistics import Units, divided
 from skvarimp._display.bars import ImportanceDisplay
-from skvarimp._display.html import leave_out_html
-from skvarimp._stability.folds_result import AdjustedPvalues, one_sided_pvalues
-from skvarimp._types import Axes, Floats, Frame, Integers
+from skvarimp._display.html import LINES, Numbers, Texts, bars
+from skvarimp._stability.results import ResultWithErrors, one_sided_pvalues
+from skvarimp._types import Axes, Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeaveOutImportances(AdjustedPvalues):
+class LeaveOutImportances(ResultWithErrors):
     """Increase of the held-out loss without each entry, with its error.
 
     Made by :func:`leave_out_importances`, whose notes say how intervals and p-values
@@ -41,6 +39,11 @@ class LeaveOutImportances(AdjustedPvalues):
         independent rows, minus 1.
     frame_library : str, default="pandas"
         Library of the frames that `to_frame` makes.
+
+    Notes
+    -----
+    `to_frame` has the columns entry, importance, standard_error, lower and upper (95%
+    interval), p_value, holm_p_value and fdr_p_value.
 
     Examples
     --------
@@ -121,9 +124,6 @@ class LeaveOutImportances(AdjustedPvalues):
             f"over {n_rows} held-out rows: to_frame()>"
         )
 
-    def _repr_html_(self) -> str:
-        return leave_out_html(self, *self._bounds(0.95))
-
     @property
     def pvalues(self) -> Floats:
         """One-sided p-values of "not positive", of shape (n_entries,).
@@ -133,32 +133,7 @@ class LeaveOutImportances(AdjustedPvalues):
         of_errors = self.standard_errors, self.degrees_of_freedom
         return one_sided_pvalues(self.importances, *of_errors)
 
-    @property
-    def ranking(self) -> Integers:
-        """Rank of the importances, 1 = most important, of shape (n_entries,)."""
-        return ranking(self.importances)
-
-    def interval(self, confidence: float = 0.95) -> Frame:
-        """Table of confidence intervals, most important first.
-
-        Parameters
-        ----------
-        confidence : float, default=0.95
-            Probability that the interval of one entry holds its population value.
-
-        Returns
-        -------
-        frame of shape (n_entries, 4)
-            Columns entry, importance, lower and upper, in the frame library X came in
-            (pandas for arrays).
-        """
-        lower, upper = self._bounds(confidence)
-        columns = {"importance": self.importances, "lower": lower, "upper": upper}
-        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
-
-    def _bounds(self, confidence):
-        """Lower and upper ends, each of shape (n_entries,)."""
-        check_confidence(confidence)
+    def _ends(self, confidence):
         z = t.isf((1.0 - confidence) / 2.0, self.degrees_of_freedom)
         m, s = self.importances, self.standard_errors
         positive = np.maximum(m, 0.0)
@@ -167,27 +142,21 @@ class LeaveOutImportances(AdjustedPvalues):
         lower, upper = m - z * s, positive + z * s + (z**2 + 2.0) * variance
         return np.where(lower > 0, lower + z**2 * variance, lower), upper
 
-    def to_frame(self) -> Frame:
-        """Table of the entries, most important first.
+    def _columns(self):
+        columns = {"importance": self.importances} | self._columns_of_errors()
+        return columns | self._columns_of_pvalues()
 
-        Returns
-        -------
-        frame of shape (n_entries, 8)
-            Columns entry, importance, standard_error, lower and upper (95% interval),
-            p_value, holm_p_value and fdr_p_value, in the frame library X came in
-            (pandas for arrays).
-        """
-        lower, upper = self._bounds(0.95)
-        columns = {
-            "importance": self.importances,
-            "standard_error": self.standard_errors,
-            "lower": lower,
-            "upper": upper,
-            "p_value": self.pvalues,
-            "holm_p_value": self.holm_pvalues,
-            "fdr_p_value": self.fdr_pvalues,
-        }
-        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
+    def _notebook(self):
+        values = self.importances
+        columns = [
+            Numbers("importance", values),
+            Numbers("standard error", self.standard_errors, values),
+            Numbers("p", self.pvalues, digits=3),
+            bars("increase of the held-out loss", values, *self._ends(0.95)),
+            Texts("rank", self.ranking),
+        ]
+        note = f"{self.baseline:.4g} with all columns; {LINES}"
+        return "Held-out loss without each entry", note, columns
 
     def plot(
         self,
@@ -212,10 +181,4 @@ class LeaveOutImportances(AdjustedPvalues):
         display : ImportanceDisplay
             Holds `ax_` and `figure_`.
         """
-        display = ImportanceDisplay(
-            self.importances,
-            self.entry_names,
-            intervals=np.column_stack(self._bounds(0.95)),
-            label=label,
-        )
-        return display.plot(ax, **kwargs)
+        return self._bars(ax, label, kwargs)

@@ -10,25 +10,23 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import false_discovery_control
 
-from skvarimp._data.frames import entry_frame, frame_library
-from skvarimp._data.statistics import divided, ranking
+from skvarimp._data.frames import frame_library
+from skvarimp._data.statistics import divided
 from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._data.values import encoded
-from skvarimp._display.html import null_html
+from skvarimp._display.html import Numbers, Texts, bars
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._running.guards import warn
 from skvarimp._selection.refits import Importance, check_comparable, generator, seeds_of
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
+from skvarimp._stability.results import RefitResult
 from skvarimp._types import (
     AnyEstimator,
     Axes,
     CrossValidation,
     Floats,
-    Frame,
-    Integers,
     Matrix,
     RandomState,
 )
@@ -259,7 +257,7 @@ def _one_permutation(task, refits, splitter, blocks, n_repeats):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NullImportances:
+class NullImportances(RefitResult):
     """Importances beside those for shuffled targets.
 
     Made by :func:`null_importances`.
@@ -274,6 +272,12 @@ class NullImportances:
         Those for each shuffled y.
     frame_library : str, default="pandas"
         Library of the frames that `to_frame` makes.
+
+    Notes
+    -----
+    `to_frame` has the columns entry, importance, null_mean and null_sd (mean and
+    standard deviation, divisor n_permutations, for the shuffled targets), p_value,
+    familywise_p_value and fdr_p_value.
 
     Examples
     --------
@@ -299,9 +303,6 @@ class NullImportances:
             "targets: to_frame()>"
         )
 
-    def _repr_html_(self) -> str:
-        return null_html(self)
-
     @property
     def pvalues(self) -> Floats:
         """Share of importances, y's own included, as large; of shape (n_entries,).
@@ -323,34 +324,11 @@ class NullImportances:
         standard = divided(both - both.mean(axis=0), both.std(axis=0), rounding)
         return _pvalues(standard[0], standard[1:].max(axis=1, keepdims=True))
 
-    @property
-    def fdr_pvalues(self) -> Floats:
-        """`pvalues` adjusted by Benjamini and Hochberg; of shape (n_entries,).
-
-        Of the entries with at most q, a share of at most q is expected to be noise.
-        """
-        return false_discovery_control(self.pvalues)
-
-    @property
-    def ranking(self) -> Integers:
-        """Rank of the importances, 1 = most important, of shape (n_entries,)."""
-        return ranking(self.importances)
-
-    def to_frame(self) -> Frame:
-        """Table of the entries, most important first.
-
-        Returns
-        -------
-        frame of shape (n_entries, 7)
-            Columns entry, importance, null_mean and null_sd (mean and standard
-            deviation, divisor n_permutations, for the shuffled targets), p_value,
-            familywise_p_value and fdr_p_value, in the frame library X came in (pandas
-            for arrays).
-        """
+    def _columns(self):
         null = self.null
         if len(null) == 0:  # stopped before the first of them
             null = np.full((1, len(self.entry_names)), np.nan)
-        columns = {
+        return {
             "importance": self.importances,
             "null_mean": null.mean(axis=0),
             "null_sd": null.std(axis=0),
@@ -358,7 +336,21 @@ class NullImportances:
             "familywise_p_value": self.familywise_pvalues,
             "fdr_p_value": self.fdr_pvalues,
         }
-        return entry_frame(self.entry_names, self.ranking, columns, self.frame_library)
+
+    def _notebook(self):
+        values, n_shuffled = self.importances, len(self.null)
+        band = np.full((2, len(values)), np.nan)
+        if n_shuffled:
+            band = np.quantile(self.null, [0.025, 0.975], axis=0)
+        columns = [
+            Numbers("importance", values),
+            bars("bars: true y, lines: shuffled", values, *band),
+            Numbers("p", self.pvalues, digits=3),
+            Numbers("family-wise p", self.familywise_pvalues, digits=3),
+            Texts("rank", self.ranking),
+        ]
+        note = f"{n_shuffled} shuffled targets; lines: 95% of their importances"
+        return "Importances and noise", note, columns
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> NullDisplay:
         """Draw each entry's importance as a dot, with the band of its null importances.

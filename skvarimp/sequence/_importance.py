@@ -292,7 +292,7 @@ class PositionalOligomerImportance(BaseEstimator):
         )
 
     def plot(
-        self, ax: Axes | None = None, *, n_oligomers: int = 20
+        self, ax: Axes | None = None, *, n_oligomers: int = 20, **kwargs: Any
     ) -> OligomerHeatmapDisplay:
         """Draw a heat map of the most important oligomers by position.
 
@@ -303,6 +303,8 @@ class PositionalOligomerImportance(BaseEstimator):
         n_oligomers : int, default=20
             Number of rows: the oligomers with the largest absolute importance at
             any position.
+        **kwargs : dict
+            Passed to `OligomerHeatmapDisplay.plot`.
 
         Returns
         -------
@@ -310,10 +312,12 @@ class PositionalOligomerImportance(BaseEstimator):
             Holds `ax_` and `figure_`.
         """
         return OligomerHeatmapDisplay.from_importance(
-            self, n_oligomers=n_oligomers, ax=ax
+            self, n_oligomers=n_oligomers, ax=ax, **kwargs
         )
 
-    def plot_motif(self, motif: str, ax: Axes | None = None) -> MotifDisplay:
+    def plot_motif(
+        self, motif: str, ax: Axes | None = None, **kwargs: Any
+    ) -> MotifDisplay:
         """Draw the importances of a motif by position: figure 3, right, of the paper.
 
         Parameters
@@ -322,10 +326,12 @@ class PositionalOligomerImportance(BaseEstimator):
             `order` letters.
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `MotifDisplay.plot`.
 
         Returns
         -------
         display : MotifDisplay
             Holds `ax_` and `figure_`.
         """
-        return MotifDisplay(self.motif_profile(motif)).plot(ax=ax)
+        return MotifDisplay(self.motif_profile(motif)).plot(ax=ax, **kwargs)

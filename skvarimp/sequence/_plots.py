@@ -9,14 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.drawing import DIVERGING, drawable, single_axes
+from skvarimp._display.drawing import (
+    COLORS,
+    DIVERGING,
+    add_legend,
+    drawable,
+    single_axes,
+    with_fitting_text,
+)
+from skvarimp._display.named_rows import fit_names
+from skvarimp._display.text import Room, fit_labels, ink, not_shown, size_texts
 from skvarimp._types import Axes
 from skvarimp.sequence._motif import MotifProfile
 from skvarimp.sequence._sequences import check_order
-
-# Told apart with any colour vision, and by their line styles.
-_VERMILLION, _PURPLE, _BLUE, _GREY = "#D55E00", "#AA4499", "#0072B2", "#BBBBBB"
-
 
 PROFILE_CURVES = (
     "exact",
@@ -59,20 +64,32 @@ class MotifDisplay:
     def __init__(self, profile: MotifProfile) -> None:
         self.profile = profile
 
-    def plot(self, ax: Axes | None = None) -> Self:
+    @with_fitting_text
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Self:
         """Draw.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
 
         Returns
         -------
         display : MotifDisplay
             This object.
         """
-        ax = single_axes(ax, None, (7.0, 4.2))
+        own_figure = ax is None
+        ax = single_axes(ax, figsize, (7.0, 4.2), title)
         profile = self.profile
         x = drawable(profile.positions, np.shape(profile.positions), "positions")
         if not len(x):
@@ -83,21 +100,23 @@ class MotifDisplay:
             x,
             profile.irrelevant_mean - profile.irrelevant_std,
             profile.irrelevant_mean + profile.irrelevant_std,
-            color=_GREY,
+            color=ink(0.25),
             label="no letter in common, ±1 SD",
         )
-        ax.plot(x, profile.exact, color=_VERMILLION, label=profile.motif)
-        lines = [(profile.one_replaced, _PURPLE, "--", "1 letter replaced, mean")]
-        if len(profile.motif) > 1:
-            lines += [(profile.two_replaced, _BLUE, "-.", "2 letters replaced, mean")]
-        for values, color, style, label in lines:
-            ax.plot(x, values, color=color, linestyle=style, label=label)
+        lines = [
+            (profile.exact, "-", profile.motif),
+            (profile.one_replaced, "--", "1 letter replaced, mean"),
+            (profile.two_replaced, "-.", "2 letters replaced, mean"),
+        ]
+        n_lines = 2 if len(profile.motif) == 1 else 3
+        for color, (values, style, label) in zip((1, 3, 0), lines[:n_lines]):
+            ax.plot(x, values, color=COLORS[color], linestyle=style, label=label)
         ax.set_xlabel("position")
         ax.set_ylabel(f"{profile.quantity} (units of the score)")
         ax.margins(x=0)
-        low, high = ax.get_ylim()
-        ax.set_ylim(low, high + 0.25 * (high - low))  # room for the legend
-        ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        add_legend(ax, own_figure, *ax.get_legend_handles_labels())
+        fit_labels([ax])
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -133,7 +152,7 @@ class OligomerHeatmapDisplay:
 
     @classmethod
     def from_importance(
-        cls, importance: Any, *, n_oligomers: int = 20, ax: Axes | None = None
+        cls, importance: Any, *, n_oligomers: int = 20, **kwargs: Any
     ) -> Self:
         """Draw the most important oligomers.
 
@@ -144,8 +163,8 @@ class OligomerHeatmapDisplay:
         n_oligomers : int, default=20
             Number of rows: the oligomers with the largest absolute importance at
             any position.
-        ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `plot`.
 
         Returns
         -------
@@ -157,27 +176,42 @@ class OligomerHeatmapDisplay:
         largest = np.abs(importance.importances_).max(axis=0)
         top = np.argsort(-largest, kind="stable")[:n_oligomers]
         names = importance.oligomers_[top].tolist()
-        return cls(importance.importances_[:, top], names).plot(ax=ax)
+        return cls(importance.importances_[:, top], names).plot(**kwargs)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw.
+    @with_fitting_text
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Self:
+        """Draw the oligomers, or the first ones where there is no room for all.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw into; None makes a figure.
+            Axes to draw into; None makes a figure that is large enough.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
 
         Returns
         -------
         display : OligomerHeatmapDisplay
             This object.
         """
-        n_rows = len(self.oligomers)
-        shape = (len(self.importances), n_rows)
+        names = list(self.oligomers)
+        shape = (len(self.importances), len(names))
         values = drawable(self.importances, shape, "importances")
         if not values.size:
             raise ValueError("`importances` is empty: there is nothing to draw.")
-        ax = single_axes(ax, None, (8.0, 1.4 + 0.22 * n_rows))
+        longest = max(map(len, names))
+        fit = Room(ax, figsize, longest, n_lines=3).rows(names, height=0.8)
+        n_rows = min(fit, len(names))
+        values, left = values[:, :n_rows], len(names) - n_rows
+        ax = single_axes(ax, figsize, (8.0, 1.4 + 0.22 * n_rows), title)
         limit = np.nanmax(np.abs(values), initial=0.0) or 1.0
         image = ax.imshow(
             values.T,
@@ -187,9 +221,14 @@ class OligomerHeatmapDisplay:
             vmin=-limit,
             vmax=limit,
         )
-        ax.set_yticks(range(n_rows), self.oligomers, family="monospace", fontsize=8)
-        ax.set_xlabel("position")
+        style = {"family": "monospace", "fontsize": "small"}
+        ax.set_yticks(range(n_rows), names[:n_rows], **style)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set_xlabel("\n".join(["position", *not_shown(left, len(names), "oligomers")]))
         ax.set_ylabel("oligomer")
-        ax.figure.colorbar(image, ax=ax, label="importance (units of the score)")
+        bar = ax.figure.colorbar(image, ax=ax, label="importance (units of the score)")
+        size_texts(bar.ax)
+        fit_labels([ax, bar.ax])
+        fit_names(ax, names[:n_rows])
         self.ax_, self.figure_ = ax, ax.figure
         return self

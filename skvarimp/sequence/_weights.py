@@ -288,7 +288,9 @@ class OligomerWeights:
             table = sparse.csr_array(shape)
         return motif_profile(table.toarray(), motif, code, len(self.alphabet), "weight")
 
-    def plot_motif(self, motif: str, ax: Axes | None = None) -> MotifDisplay:
+    def plot_motif(
+        self, motif: str, ax: Axes | None = None, **kwargs: Any
+    ) -> MotifDisplay:
         """Draw the weights of a motif by position: figure 3, left, of the paper.
 
         Parameters
@@ -297,13 +299,15 @@ class OligomerWeights:
             Letters of the alphabet.
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `MotifDisplay.plot`.
 
         Returns
         -------
         display : MotifDisplay
             Holds `ax_` and `figure_`.
         """
-        return MotifDisplay(self.motif_profile(motif)).plot(ax=ax)
+        return MotifDisplay(self.motif_profile(motif)).plot(ax=ax, **kwargs)
 
     def __repr__(self):
         n_weights = {k: table.nnz for k, table in self.tables.items()}

@@ -1,5 +1,6 @@
 """Texts of pictures: inside the figure, apart from each other, easy to read."""
 
+from functools import partial
 from itertools import combinations as two_of
 from itertools import pairwise
 from unittest.mock import patch
@@ -7,12 +8,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from combinations import each
+from scipy.cluster.hierarchy import average
 
 from skvarimp import (
     AllRelevantDisplay,
     AssociationDisplay,
     ComparisonDisplay,
     CurvesDisplay,
+    DendrogramDisplay,
     FoldsDisplay,
     ImportanceDisplay,
     MatrixDisplay,
@@ -20,6 +23,7 @@ from skvarimp import (
     RowsDisplay,
     SelectionPathDisplay,
 )
+from skvarimp.sequence import MotifDisplay, MotifProfile, OligomerHeatmapDisplay
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -58,6 +62,16 @@ def bars(n):
     )
 
 
+def dots(n):
+    """Dots with marks of direction."""
+    values, directions = values_of(n), np.resize([1.0, -1.0, 0.1, np.nan], n)
+    intervals = np.multiply.outer(values, [0.8, 1.2])
+    given = {"intervals": intervals, "directions": directions, "label": "importance"}
+    display = ImportanceDisplay(values, names_of(n), **given)
+    display.plot = partial(display.plot, kind="dots")
+    return display
+
+
 def comparison(n, measures=("increase of the squared error",)):
     """Three models under each measure."""
     models = "Ridge", "RandomForestRegressor", "HistGradientBoostingRegressor"
@@ -87,6 +101,15 @@ def rows(n):
     return RowsDisplay(shown, names_of(n), values=values)
 
 
+def effects(n):
+    """Points on both sides of 0, some entries without values."""
+    random = np.random.default_rng(0)
+    shown, numbers = random.normal(0.0, values_of(n), (60, n)), random.random(60)
+    values = [None if j % 3 == 2 else numbers for j in range(n)]
+    label = "effect of the row's own value on the response"
+    return RowsDisplay(shown, names_of(n), values=values, label=label, signed=True)
+
+
 def folds(n):
     """Boxes with ranks."""
     values = np.outer(np.linspace(0.8, 1.2, 5), values_of(n))
@@ -111,6 +134,13 @@ def matrix(n):
 def association(n):
     """A matrix that is not symmetric."""
     return AssociationDisplay(np.random.default_rng(0).random((n, n)), names_of(n))
+
+
+def dendrogram(n):
+    """Groups of three columns, which join far from each other."""
+    places = np.repeat(np.arange(n), 3)[:n] * 10.0 + np.linspace(0.0, 1.0, n)
+    linkage = average(places[:, np.newaxis] / (places.max() + 1.0))
+    return DendrogramDisplay(linkage, names_of(n), threshold=0.9)
 
 
 def null(n):
@@ -143,6 +173,20 @@ def curves(n):
     return display
 
 
+def motif(n):
+    """A profile over as many positions."""
+    values = np.linspace(-1.0, 1.0, n)
+    lines = values, 0.5 * values, 0.2 * values, 0.0 * values, np.full(n, 0.1)
+    return MotifDisplay(MotifProfile("GATTACA", "weight", np.arange(n), *lines))
+
+
+def oligomers(n):
+    """As many words of letters."""
+    words = ["".join("ACGT"[k // 4**d % 4] for d in range(5)) for k in range(n)]
+    values = np.random.default_rng(0).normal(size=(30, n))
+    return OligomerHeatmapDisplay(values, words)
+
+
 def surfaces(n):
     """Neighbouring entries in pairs."""
     grid, names = np.linspace(0.0, 1.0, 9), names_of(n + 1)
@@ -155,17 +199,22 @@ PICTURES = {
     picture.__name__: picture
     for picture in (
         bars,
+        dots,
         comparison,
         two_measures,
         rows,
+        effects,
         folds,
         all_relevant,
         matrix,
         association,
+        dendrogram,
         null,
         path,
         curves,
         surfaces,
+        motif,
+        oligomers,
     )
 }
 

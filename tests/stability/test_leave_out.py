@@ -219,13 +219,13 @@ def test_intervals_and_p_values():
 def test_interval_is_that_of_a_squared_effect():
     """By hand: an effect of 10 with variance 1 has m = 100 - 2 and s = 2 * 10."""
     found = estimates([98.0], [20.0])
-    lower, upper = found._bounds(0.95)
+    lower, upper = found._ends(0.95)
     z = stats.norm.isf(0.025)
     assert lower[0] == pytest.approx((10 - z) ** 2 - 2)
     assert upper[0] == pytest.approx((10 + z) ** 2)
     # what the test does not reject holds 0, and the estimate itself, and loses nothing
     for importance in (0.3, 0.0, -0.3):
-        lower, upper = estimates([importance], [0.2])._bounds(0.95)
+        lower, upper = estimates([importance], [0.2])._ends(0.95)
         assert lower[0] < min(0.0, importance)
         assert upper[0] > max(0.0, importance + z * 0.2)
     wide, narrow = found.interval(0.99), found.interval(0.5)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._data.table import together
-from skvarimp._measures.evaluations import expected_rows
+from skvarimp._measures.evaluations import CountsEvaluations
 from skvarimp._measures.interaction.statistics import check_disjoint
 from skvarimp._measures.problem import ALL, TIMES_DRAWN
 from skvarimp._measures.response_importance import Plan, ResponseImportance
@@ -18,11 +18,11 @@ from skvarimp._measures.shapley.game import Game
 from skvarimp._measures.shapley.repeats import estimate
 from skvarimp._response.losses import make_loss
 from skvarimp._running.guards import budget, warn
-from skvarimp._types import AnyEstimator, Features, Matrix, RandomState, ResponseMethod
+from skvarimp._types import Features, RandomState, ResponseMethod
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ShapleyImportance(ResponseImportance):
+class ShapleyImportance(CountsEvaluations, ResponseImportance):
     """Fair share of each input in what a model explains.
 
     Coalitions of inputs explain more or less of y: with F_S(x_S) the mean of the
@@ -246,38 +246,6 @@ default="auto"
         joint = [together(plan.entries[e] for e in s) for s in family.sets[1:]]
         response = plan.problem.response(plan.entries)
         return n_rows + plan.problem.exact_rows(joint, ALL, response)
-
-    def expected_evaluations(self, estimator: AnyEstimator, X: Matrix) -> int:
-        """How many rows a fit would ask the model to predict, at most.
-
-        Parameters
-        ----------
-        estimator : object
-            Fitted model.
-        X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Rows that `fit` would be given.
-
-        Returns
-        -------
-        int
-            The rows of X and all rows that are mixed of them. With `tol` it is the
-            number if all repeats are made. Models that are read are asked for a few
-            thousand rows more, which check what was read; of smooth models this method
-            itself asks some of them. At most `max_evaluations`.
-
-        Examples
-        --------
-        Ten repeats of two orders with two donors each ask for coalitions of one and of
-        two columns, at 50 rows; and X:
-
-        >>> import numpy as np
-        >>> from skvarimp import ShapleyImportance
-        >>> X = np.random.default_rng(0).normal(size=(50, 3))
-        >>> imp = ShapleyImportance(estimation="sampled")
-        >>> imp.expected_evaluations(lambda X: X[:, 0], X)
-        4050
-        """
-        return expected_rows(self, estimator, X, ShapleyImportance._moved_rows)
 
     def _moved_rows(self, problem, entries):
         plan = clone(self).set_params(loss=None)._plan(problem, entries)
