@@ -224,7 +224,9 @@ class OligomerHeatmapDisplay:
         style = {"family": "monospace", "fontsize": "small"}
         ax.set_yticks(range(n_rows), names[:n_rows], **style)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_xlabel("\n".join(["position", *not_shown(left, len(names), "oligomers")]))
+        ax.set_xlabel(
+            "\n".join(["position", *not_shown(left, len(names), "oligomers")])
+        )
         ax.set_ylabel("oligomer")
         bar = ax.figure.colorbar(image, ax=ax, label="importance (units of the score)")
         size_texts(bar.ax)

@@ -324,6 +324,31 @@ def test_names_keep_what_tells_them_apart():
     assert first == "total_serum_\ncholesterol_of_visit_0"
 
 
+def test_names_lose_whole_words():
+    """From the middle; names that would be the same are cut inside a word instead."""
+    names = ["total_serum_cholesterol_at_visit_1", "region = north + urban, as is 2"]
+    values = np.ones((2, 2))
+    ax = MatrixDisplay(values, names).plot(figsize=SMALL).ax_
+    shown = [text.get_text() for text in ax.get_yticklabels()]
+    assert shown == ["total_…_visit_1", "region = … is 2"]
+    alike = ["age_in_years_of_the_patient", "weight_in_years_of_the_patient"]
+    ax = MatrixDisplay(values, alike).plot(figsize=(2.4, 2.4)).ax_
+    first, second = (text.get_text() for text in ax.get_yticklabels())
+    assert first != second
+    assert (first[0], second[0]) == ("a", "w")
+
+
+def test_intervals_stand_out_from_pale_bars():
+    """Also on dark paper, on which pale bars are dark."""
+    for style in ("default", "dark_background"):
+        with plt.style.context(style):
+            display = bars(3).plot()
+        (pale, *_), (lines,) = display.bars_, display.errors_.lines[2]
+        of_bar, of_line = pale.get_facecolor(), lines.get_edgecolor()[0]
+        low, high = sorted([luminance(of_bar), luminance(of_line)])
+        assert (high + 0.05) / (low + 0.05) > 3
+
+
 def test_text_is_smaller_in_narrow_figures():
     """In all parts of the picture; the style of the user stays as it was."""
     before = plt.rcParams["font.size"]

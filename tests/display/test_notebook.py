@@ -41,6 +41,30 @@ def test_a_fitted_importance_shows_its_entries_most_important_first():
     assert repr(fitted) == "<SensitivityImportance(): exact, linear>"
 
 
+def test_names_are_followed_by_marks_of_direction():
+    """As in pictures: triangles where the response rises or falls, said in words."""
+    falling = Ridge().fit(X, y - 2 * X["<b>bold</b>"] + X["noise"] * 0)
+    page = html(SensitivityImportance().fit(falling, X, y))
+    rows = re.findall(r"<tr><td title.*?</tr>", page)
+    kinds = [
+        re.search(r'<span title="(\w*)">(.?)</span>', row).groups() for row in rows
+    ]
+    assert kinds[:2] == [("rising", "▲"), ("falling", "▼")]
+    assert "▲ rising, ▼ falling, ◆ both" in page
+    assert "lines: 95% intervals" in page
+    models = {"one": MODEL, "other": falling}
+    page = compare_importances(models, X, y)._repr_html_()
+    rows = re.findall(r"<tr><td title.*?</tr>", page)
+    kinds = [re.search(r'<span title="(\w*)">', row)[1] for row in rows]
+    assert kinds[:2] == ["rising", "both"]
+    heads = re.findall(r"<tr>(<th.*?)</tr>", page)
+    for head in heads:  # as many cells as the rows have
+        spans = re.findall(r"<th(?: colspan=(\d))?>", head)
+        assert sum(int(span or 1) for span in spans) == rows[0].count("<td")
+    plain = SensitivityImportance(scale=None).fit(lambda Z: 0 * Z["age"], X)
+    assert "rising" not in html(plain)
+
+
 def test_an_unfitted_importance_shows_its_parameters():
     """As every scikit-learn estimator does."""
     page = html(SensitivityImportance(contrast="observed"))

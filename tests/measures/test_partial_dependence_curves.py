@@ -6,7 +6,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from combinations import half
-from partial_dependence_models import frame_and_model
+from literal import curve, standard_error
+from partial_dependence_models import X, Y, frame_and_model
+from roundoff import roundoff
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import CurvesDisplay, DerivativeImportance, PartialDependenceImportance
 from skvarimp._data.statistics import deciles_of_rows
@@ -39,6 +44,84 @@ def test_curves_are_drawn_least_flat_first():
     groups = PartialDependenceImportance(features=[["size", "flag"]]).fit(model, frame)
     with pytest.raises(ValueError, match="every entry is a group"):
         groups.plot_curves()
+    plt.close("all")
+
+
+MODELS = {
+    "trees": GradientBoostingRegressor(n_estimators=5, random_state=0),
+    "linear": LinearRegression(),
+    "black box": KNeighborsRegressor(3),
+}
+
+
+@pytest.mark.parametrize("kind", ["average", "individual"])
+@pytest.mark.parametrize("name", MODELS)
+def test_errors_of_curves_are_those_of_means_over_rows(name, kind):
+    """The rows' responses at a value, with weights and with groups of rows."""
+    model, weights = MODELS[name].fit(X, Y), np.arange(len(X)) % 3
+    measure = PartialDependenceImportance(curve_errors=True, kind=kind, features=[0, 3])
+    for of_rows in ({"sample_weight": weights}, {"groups": np.arange(len(X)) // 3}):
+        imp = measure.fit(model, X, **of_rows)
+        for j, entry in enumerate(imp.entry_names_):
+            grid, averages = imp.curves_[entry]
+            errors = imp.curve_errors_[entry]
+            known = np.flatnonzero(~np.isnan(errors))
+            assert errors.shape == averages.shape
+            assert len(known) == min(len(grid), 50)
+            assert {0, len(grid) - 1} <= set(known)
+
+            def response(rows):
+                return model.predict(rows)[:, np.newaxis]
+
+            some = known[:: len(known) // 4]
+            column = [0, 3][j]
+            ice = [
+                curve(response, X, i, [column], grid[some, np.newaxis])[:, 0]
+                for i in range(len(X))
+            ]
+            ice = np.array(ice)
+            w = of_rows.get("sample_weight")
+            psi = ice - np.average(ice, axis=0, weights=w)
+            if w is None:  # the mean of a group stands for its rows
+                psi = psi.reshape(-1, 3, len(some)).mean(axis=1)
+            expected = standard_error(psi, w)
+            atol = roundoff(3 * len(X), ice)
+            np.testing.assert_allclose(errors[some], expected, rtol=0, atol=atol)
+    assert measure.set_params(curve_errors=False).fit(model, X).curve_errors_ is None
+
+
+def test_bands_are_intervals_of_the_mean_curve():
+    """Two and a bit standard errors on both sides, straight lines between the known."""
+    weights = np.random.default_rng(0).random(120)
+    rows = np.column_stack([np.linspace(0.0, 1.0, 120), weights])
+    measure = PartialDependenceImportance(curve_errors=True, features=[0])
+    imp = measure.fit(lambda Z: np.exp(Z[:, 0]) * Z[:, 1], rows)
+    errors, (_, averages) = imp.curve_errors_["x0"], imp.curves_["x0"]
+    known = ~np.isnan(errors)
+    assert known.sum() == 50
+    display = imp.plot_curves()
+    assert "bands: 95% intervals" in display.figure_.get_supxlabel()
+    path = display.axes_[0].collections[0].get_paths()[0].vertices
+    upper = path[1:121, 1].max(), path[:, 1].max()
+    reach = 1.98 * errors[-1]  # Student's quantile of 119 degrees of freedom
+    np.testing.assert_allclose(upper[1], averages[-1] + reach, rtol=1e-3)
+    assert len(np.unique(path[:, 0])) == 120
+    assert "95%" not in imp.plot_curves(centred=True).figure_.get_supxlabel()
+    plt.close("all")
+
+
+def test_curves_in_axes_of_the_user_say_what_their_bands_are():
+    """Below the first axes, as the notes of bars are."""
+    measure = PartialDependenceImportance(curve_errors=True)
+    imp = measure.fit(LinearRegression().fit(X, Y), X)
+    _, axes = plt.subplots(1, 2, layout="constrained")
+    imp.plot_curves(axes, max_entries=2)
+    first, second = (ax.get_xlabel().split("\n") for ax in axes)
+    most = [imp.entry_names_[e] for e in np.argsort(imp.ranking_)[:2]]
+    assert first[0] == most[0]
+    assert "bands: 95% intervals" in " ".join(first)
+    assert "3 of 5 entries are not shown" in " ".join(first)
+    assert second == [most[1]]
     plt.close("all")
 
 
