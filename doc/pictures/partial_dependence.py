@@ -5,4 +5,4 @@ from skvarimp import PartialDependenceImportance
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 model = GradientBoostingRegressor(random_state=0).fit(X, y)
-PartialDependenceImportance().fit(model, X).plot_curves()
+PartialDependenceImportance(curve_errors=True).fit(model, X).plot_curves()

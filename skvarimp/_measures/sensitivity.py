@@ -193,9 +193,10 @@ default=None
     evaluates the earlier rows again in each round, which costs about twice as much as
     the last.
 
-    With F the mean response at the values v of the grid, drawn with their
-    probabilities, a direction is E sign(v - v') (F(v) - F(v')) / E |F(v) - F(v')|. It
-    takes no further predictions. Missing values are in no pair. Drawn responses
+    With F the mean response at the values v of the grid, a direction is the mean of
+    sign(v - v') (F(v) - F(v')) over all pairs of values, weighted by their
+    probabilities, divided by the mean of the absolute differences. It takes no further
+    predictions. Missing values are in no pair. Drawn responses
     ("sampled") are averaged in ten bins of equal probability, and `conditional`
     compares values of the same part.
 

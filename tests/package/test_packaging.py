@@ -31,6 +31,15 @@ def test_one_version():
     assert cited == latest == skvarimp.__version__
 
 
+def test_no_wheels_for_interpreters_without_a_lock():
+    """The kernels are not tested there, and the page says so."""
+    tags = re.search(r'^build = "(.*)"', read("pyproject.toml"), re.MULTILINE)[1]
+    assert tags.split()
+    assert all(re.fullmatch(r"cp3\d+-\*", tag) for tag in tags.split())
+    page = read("doc/compiled.rst")
+    assert "there are no wheels for it" in page[page.index("**Free-threaded") :]
+
+
 def test_contributors_get_the_readmes_two_commands():
     """Word for word."""
     assert len(set_up_commands("README.rst")) == 2
