@@ -11,7 +11,11 @@ sys.path.insert(0, str(Path(__file__).parent))  # generated_pages, vocabulary
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # compare_measures
 sys.path.append(f"{sys.path[-1]}/reproductions")  # which draw pictures
 
-from generated_pages import guide_of_names, write_supported_models
+from generated_pages import (
+    guide_of_names,
+    write_notebook_table,
+    write_supported_models,
+)
 from inventories import intersphinx_mapping, write_inventories
 from vocabulary import write_vocabulary
 
@@ -98,5 +102,6 @@ html_css_files = ["site.css"]
 
 def setup(app):
     """Generate before the pages are read."""
+    app.connect("builder-inited", write_notebook_table)
     app.connect("builder-inited", write_supported_models)
     app.connect("builder-inited", write_vocabulary)

@@ -4,6 +4,11 @@ import re
 from itertools import groupby
 from pathlib import Path
 
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression
+
+from skvarimp import compare_importances
 from skvarimp._models.affine import AFFINE
 from skvarimp._models.column_sources import COLUMNWISE
 from skvarimp._models.readers.wrappers import SMOOTH
@@ -98,6 +103,16 @@ def write_supported_models(app):
     target = Path(app.srcdir) / "generated" / "supported_models.inc"
     target.parent.mkdir(exist_ok=True)
     target.write_text("\n".join([*lines, ""]))
+
+
+def write_notebook_table(app):
+    """The table that a notebook shows of a comparison."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    forest = RandomForestRegressor(50, min_samples_leaf=5, random_state=0)
+    models = {"linear": LinearRegression().fit(X, y), "forest": forest.fit(X, y)}
+    target = Path(app.srcdir) / "generated" / "notebook_table.html"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(compare_importances(models, X, y)._repr_html_())
 
 
 def _by_library(types):

@@ -67,10 +67,7 @@ table = compare_importances(models, X_test, y_test)
 print(table.filter(regex="Importance$").round(3))
 for name, measure in table.fitted.items():
     print(f"{name.partition('/')[0]}: {measure.response_path_}")
-table.plot().ax_.set(
-    title="Change of the prediction when one column is replaced",
-    xlabel="share of the mean difference between two days",
-)
+table.plot(title="Change of the prediction when one column is replaced")
 
 # %%
 # The curves show the categories by name, in the order of their type, and on one

@@ -36,14 +36,8 @@ print(f"coefficients: s1 {model.coef_[4]:.2f}, s2 {model.coef_[5]:.2f}")
 measures = [SensitivityImportance(), FIRMImportance()]
 table = compare_importances({"linear model": model}, X, y, measures)
 marginal, conditional = table.plot().axes_
-marginal.set(
-    title="marginal: s1 comes first",
-    xlabel="share of the mean difference\nbetween two outcomes",
-)
-conditional.set(
-    title="conditional: s1 comes seventh",
-    xlabel="standard deviation of the\nmean prediction given the input",
-)
+marginal.set_title("marginal: s1 comes first")
+conditional.set_title("conditional: s1 comes seventh")
 
 # %%
 # The curves show why. The partial dependence falls steeply: if all other values stay,

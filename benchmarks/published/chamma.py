@@ -153,15 +153,20 @@ def report(options):
             mean = found.mean(axis=0)
             error = found.std(axis=0, ddof=1 if len(found) > 1 else 0)
             error /= np.sqrt(len(found))
-            shown = [f"{m:.3f} ± {e:.3f}" for m, e in zip(mean[:3], error[:3])]
+            shown = [
+                f"{m:.3f} ± {e:.3f}" if m == m else f"{'-':13s}"
+                for m, e in zip(mean[:3], error[:3])
+            ]
             print(
                 f"{method:17s} {target:9s} {len(known):4d}  {'  '.join(shown)}  "
                 f"{mean[3]:5.1f}  ({found[:, 3].max():.0f})"
             )
     print("\nPublished means of 100 runs")
+    print(" " * 24 + "  ".join(f"{target:8s}" for target in TARGETS))
     for method, of_method in PUBLISHED.items():
         for what, values in of_method.items():
-            print(f"{method:17s} {what:6s}", dict(zip(TARGETS, values)))
+            cells = "  ".join(f"{value:<8g}" for value in values)
+            print(f"{method:17s} {what:6s} {cells}")
     print(PUBLISHED_RANGES)
 
 

@@ -5,7 +5,7 @@ from sklearn.ensemble import RandomForestRegressor
 from skvarimp import (
     ALEImportance,
     FIRMImportance,
-    SensitivityImportance,
+    PermutationImportance,
     compare_importances,
 )
 
@@ -17,10 +17,10 @@ y = x1 + 0.5 * random.normal(size=2000)
 forest = RandomForestRegressor(100, max_features=1, min_samples_leaf=5, random_state=0)
 forest.fit(X[:1000], y[:1000])
 measures = {
-    "marginal": SensitivityImportance(),
-    "conditional": SensitivityImportance(conditional="subgroups"),
-    "ALE": ALEImportance(),
+    "marginal": PermutationImportance(),
+    "conditional": PermutationImportance(conditional="subgroups"),
     "FIRM": FIRMImportance(),
+    "ALE": ALEImportance(),
 }
 table = compare_importances({"forest": forest}, X[1000:], y[1000:], measures)
-table.plot(figsize=(8, 2.2))
+table.plot(figsize=(8.6, 2.6))

@@ -23,7 +23,7 @@ MOST_ROWS, LINES = 20, "lines: 95% intervals"
 MARKS = {"rising": "▲", "falling": "▼", "both": "◆"}  # of directions
 
 _STYLE = """<style>
-.skvarimp {font-family: sans-serif; font-size: 90%}
+.skvarimp {font-family: sans-serif; font-size: 90%; overflow-x: auto}
 .skvarimp table {border-collapse: collapse; margin: 0.5em 0}
 .skvarimp th, .skvarimp td {padding: 0.15em 0.7em; text-align: right; border: none}
 .skvarimp th:not([colspan="1"]) {text-align: left}
@@ -33,7 +33,7 @@ _STYLE = """<style>
 .skvarimp .track {position: relative; width: 14em; height: 1em; padding: 0;
   border-left: 0.7em solid transparent}
 .skvarimp .bar, .skvarimp .interval {position: absolute; display: block}
-.skvarimp .bar {top: 15%; height: 70%; background: #4878a8}
+.skvarimp .bar {top: 15%; height: 70%; background: #0072B2}
 .skvarimp .interval {top: 47%; height: 2px; background: currentColor; opacity: 0.6}
 .skvarimp summary {cursor: pointer}
 </style>"""

@@ -82,7 +82,8 @@ def _cut(word, longest):
 
 def not_shown(left, n, what="entries", limit=""):
     """The lines that say how many of n things are not shown: one, or none."""
-    return [f"{left} of {n} {what} are not shown{limit}"] if left else []
+    verb = "is" if left == 1 else "are"
+    return [f"{left} of {n} {what} {verb} not shown{limit}"] if left else []
 
 
 def plain(texts):

@@ -115,7 +115,12 @@ class MotifDisplay:
         ax.set_ylabel(f"{profile.quantity} (units of the score)")
         ax.margins(x=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        add_legend(ax, own_figure, *ax.get_legend_handles_labels())
+        if own_figure:
+            add_legend(ax, own_figure, *ax.get_legend_handles_labels())
+        else:  # inside the axes, above which the user may write a title
+            low, high = ax.get_ylim()
+            ax.set_ylim(low, high + 0.25 * (high - low))
+            ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
         fit_labels([ax])
         self.ax_, self.figure_ = ax, ax.figure
         return self

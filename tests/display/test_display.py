@@ -223,7 +223,7 @@ def test_comparison_order_and_top():
     display = ComparisonDisplay.from_comparison(frame, max_entries=2)
     # shares: one (.1, 0, 1), two (1, 1, -), three (.4, 1, 0)
     assert labels(display.ax_) == ["two", "three"]
-    assert display.ax_.get_xlabel() == "m\n1 of 3 entries are not shown"
+    assert display.ax_.get_xlabel() == "m\n1 of 3 entries is not shown"
     assert set(display.bars_) == {("m", "a"), ("m", "b"), ("n", "a")}
     assert set(display.errors_.values()) == {None}
 
