@@ -77,7 +77,8 @@ def write_supported_models(app):
     for (_, path, package), members in groupby(models, key=lambda model: model[:3]):
         names = ", ".join(f"``{name}``" for *_, name in members)
         rows.append((path, f"``{package}``", names))
-    lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 25 55", ""]
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: 20 30 50"]
+    lines += ["   :class: long-names", ""]
     for row in rows:
         lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
     lines += ["", "Column-wise steps:", ""]

@@ -7,7 +7,6 @@ from numbers import Integral
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.text import character_inches, plain, size_texts
@@ -183,7 +182,12 @@ def drawable(values, shape, parameter):
 
 def check_count(parameter, value):
     """Raise unless the number of things to draw is a positive integer."""
-    check_scalar(value, parameter, Integral, min_val=1)
+    whole = isinstance(value, Integral)
+    if whole and value >= 1:
+        return
+    raise (ValueError if whole else TypeError)(
+        f"`{parameter}` must be a whole number of at least 1, got {value!r}."
+    )
 
 
 def check_choice(parameter, value, allowed):

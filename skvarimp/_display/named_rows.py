@@ -208,6 +208,8 @@ def mark_directions(ax, directions):
     beside = beside_axes(ax, -6.0)
     for kind, marker in MARKERS.items():
         at = np.flatnonzero(kinds == kind)
+        if len(at) == 0:  # an empty line has a place in the layout, too
+            continue
         known = {"transform": beside, "clip_on": False, "marker": marker}
         ax.plot(np.zeros(len(at)), at, **style, **known)
     return ["triangles: rising or falling, diamonds: both"]

@@ -172,6 +172,7 @@ default="auto"
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
         "pairs": ["array-like", None],
+        "curve_errors": ["boolean"],
     }
 
     statistic: Literal["auto", "std", "range"] = "auto"

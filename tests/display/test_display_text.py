@@ -64,7 +64,7 @@ def bars(n):
 
 def dots(n):
     """Dots with marks of direction."""
-    values, directions = values_of(n), np.resize([1.0, -1.0, 0.1, np.nan], n)
+    values, directions = values_of(n), np.resize([1.0, -1.0, np.nan], n)
     intervals = np.multiply.outer(values, [0.8, 1.2])
     given = {"intervals": intervals, "directions": directions, "label": "importance"}
     display = ImportanceDisplay(values, names_of(n), **given)
@@ -260,6 +260,18 @@ def assert_readable(figure):
         if ax.get_visible():  # what is drawn is not crowded out
             assert ax.get_window_extent().height > 0.25 * figure.dpi
     return texts
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_layout_settles(name):
+    """Drawing again, as saving does, leaves the panels where they are."""
+    figure = PICTURES[name](3).plot(title="a title").figure_
+    places = []
+    for _ in range(3):
+        figure.draw_without_rendering()
+        places.append([ax.get_position().bounds for ax in figure.axes])
+    pixel = 1.0 / figure.bbox.size.min()
+    np.testing.assert_allclose(places[1:], places[:1] * 2, rtol=0, atol=pixel)
 
 
 def luminance(color):

@@ -90,6 +90,12 @@ def test_errors_of_curves_are_those_of_means_over_rows(name, kind):
     assert measure.set_params(curve_errors=False).fit(model, X).curve_errors_ is None
 
 
+def test_curve_errors_are_asked_for_by_a_boolean():
+    """Anything else is refused before the model is asked."""
+    with pytest.raises(ValueError, match="'curve_errors' parameter"):
+        PartialDependenceImportance(curve_errors="yes").fit(LinearRegression(), X)
+
+
 def test_bands_are_intervals_of_the_mean_curve():
     """Two and a bit standard errors on both sides, straight lines between the known."""
     weights = np.random.default_rng(0).random(120)
