@@ -80,6 +80,7 @@ OPTIONS = {
         "pairs": [None, [(0, 1)], [(0, 0)], [0]],
         "grid": ["auto", *GRIDS],
         "categorical_features": CATEGORICAL,
+        "curve_errors": [False, True],
         **ROWS,
         **COMMON,
     },
