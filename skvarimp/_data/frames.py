@@ -34,7 +34,7 @@ class FrameTable(Table):
     def _array(self):
         """X as one array, where its columns are numbers of one type; else None."""
         types = set(self.types())
-        if len(types) != 1 or not self._series(0).dtype.is_numeric():
+        if len(types) != 1 or not self._dtypes[0].is_numeric():
             return None
         if not self._labels[0]:  # narwhals makes no frame of an array then
             return None
@@ -53,7 +53,7 @@ class FrameTable(Table):
         if self._array is not None:
             return dict(enumerate(_double(self._array).T))
         of_type, numbers = {}, {}
-        for j, dtype in enumerate(self.frame.schema.values()):
+        for j, dtype in enumerate(self._dtypes):
             if dtype.is_numeric():
                 of_type.setdefault(dtype, []).append(j)
         for dtype, columns in of_type.items():
@@ -64,6 +64,11 @@ class FrameTable(Table):
             else:  # integers, some of them null, or decimals
                 numbers.update((j, _numbers_of(self._series(j))) for j in columns)
         return numbers
+
+    @cached_property
+    def _dtypes(self):
+        """Types of the columns, as narwhals calls them; it asks the frame each time."""
+        return list(self.frame.schema.values())
 
     def types(self):
         """Types of the columns, as the frame's library calls them."""
@@ -125,18 +130,17 @@ class FrameTable(Table):
         return factorized(self.column(j), levels)
 
     def has_levels(self, j):
-        unsaid = self._series(j).dtype in (nw.Object, nw.Unknown)
+        unsaid = self._dtypes[j] in (nw.Object, nw.Unknown)
         return super().has_levels(j) if unsaid else j not in self._numbers
 
     def is_date(self, j):
-        return self._series(j).dtype.is_temporal()
+        return self._dtypes[j].is_temporal()
 
     def has_order(self, j):
         if j in self._numbers:
             return True
-        series = self._series(j)
-        if isinstance(series.dtype, nw.Enum | nw.Categorical):
-            return nw.is_ordered_categorical(series)
+        if isinstance(self._dtypes[j], nw.Enum | nw.Categorical):
+            return nw.is_ordered_categorical(self._series(j))
         return self.is_date(j) or super().has_order(j)
 
     def takes_numbers(self, j):
@@ -149,7 +153,7 @@ class FrameTable(Table):
             array = ArrayTable(self._array).moved_together(moves)
             schema = self._labels
             if not schema[0]:  # narwhals takes no list that begins with an empty name
-                schema = dict.fromkeys(schema, self._series(0).dtype)
+                schema = dict.fromkeys(schema, self._dtypes[0])
             return self.handed_out(nw.from_numpy(array, schema, backend=library))
         rows = np.concatenate([own for own, _, _, _ in moves])
         sources, given, start = {}, {}, 0
