@@ -16,6 +16,7 @@ KERNELS = (
     "surrogates",
     "tree_credit",
     "tree_walk",
+    "twigs",
 )
 
 

@@ -17,7 +17,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from skvarimp._compiled.bits cimport lowest_bit
-from skvarimp._compiled.tree_walk cimport CUT, FEATURE, TreeWalk
+from skvarimp._compiled.tree_walk cimport TreeWalk
+from skvarimp._compiled.twigs cimport KINDS, Twigs, find_kinds
 
 cdef enum:
     BLOCK = 512  # rows that go down a tree together, at most
@@ -38,9 +39,9 @@ cdef class Descent:
             Of the trees that rows go down.
         depth : int
             Of the deepest leaf of all.
-        questions : ndarray of shape (n_trees, n_questions), int32
-            All inner nodes of each tree, then -1; no columns unless the trees are so
-            small that what the answers lead to is worth remembering.
+        twigs : tuple or None
+            See `Twigs`; given where each tree is one twig or a leaf, so that what a
+            kind of rows leads to is worth remembering.
     members : tuple
         opens : ndarray of shape (n_nodes,), uint8
             See `TreeWalk`.
@@ -59,14 +60,13 @@ cdef class Descent:
     cdef const double[:, ::1] leaf_values
     cdef const int64_t[:, ::1] spans_of_marks
     cdef const int64_t[::1] first_cell, n_cells
-    cdef Py_ssize_t n_raw, n_trees, n_members, n_questions, size, n_events, n_pieces
+    cdef Py_ssize_t n_raw, n_trees, n_members, size, n_events, n_pieces
     # steps of all trees, row by row: from where to where they are
     cdef int64_t[:, :, ::1] spans
     cdef int32_t[::1] event_cells
     cdef double[:, ::1] event_changes
-    # small trees: the answers of rows, and what answers lead to
-    cdef const int32_t[:, ::1] questions
-    cdef uint8_t[::1] given
+    # small trees: what kinds of rows lead to
+    cdef Twigs twigs
     cdef int64_t[:, :, ::1] known
     cdef int32_t[:, ::1] known_own
     # one row's steps, added up
@@ -77,7 +77,7 @@ cdef class Descent:
     cdef double[:, ::1] moved
 
     def __init__(self, trees, forest, members):
-        self.roots, depth, self.questions = forest
+        self.roots, depth, twigs = forest
         self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
         self.walk = TreeWalk(trees, members[0], depth, self.size)
         self.leaf_values = trees[4]
@@ -91,12 +91,11 @@ cdef class Descent:
         self.jumps = np.zeros((n_flat, self.n_raw))
         self.touched = np.zeros(n_flat // WORD, np.uint64)
         self.cells, self.moved = np.empty(0, np.int32), np.empty((0, self.n_raw))
-        self.n_questions = self.questions.shape[1]
-        if self.n_questions:
-            n_kinds = 1 << self.n_questions
-            self.given = np.empty(self.size, np.uint8)
-            self.known = np.empty((self.n_trees, n_kinds, 2), np.int64)
-            self.known_own = np.full((self.n_trees, n_kinds), -1, np.int32)
+        self.twigs = None
+        if twigs is not None:
+            self.twigs = Twigs(trees, twigs, self.size)
+            self.known = np.empty((self.n_trees, KINDS, 2), np.int64)
+            self.known_own = np.full((self.n_trees, KINDS), -1, np.int32)
 
     def pieces(self, const int32_t[:, ::1] codes):
         """The pieces of some rows' curves.
@@ -160,10 +159,12 @@ cdef class Descent:
         """List the steps of n_rows rows in all trees; add their own leaves to raw."""
         cdef Py_ssize_t i, t, o
         self.walk.take(codes, first, n_rows)
-        if not self.n_questions:
+        if self.twigs is None:
             self.n_events = 0
+        else:
+            self.twigs.forget()
         for t in range(self.n_trees):
-            if self.n_questions:
+            if self.twigs is not None and self.twigs.begin(self.roots[t]):
                 self.recall(t, n_rows)
             else:
                 self.list_steps(t, 0, n_rows)
@@ -222,39 +223,21 @@ cdef class Descent:
     # Small trees
 
     cdef void recall(self, Py_ssize_t t, Py_ssize_t n_rows) noexcept nogil:
-        """As `list_steps`, of all rows; walks only for answers that no row gave yet."""
-        cdef Py_ssize_t q, i
-        cdef const int32_t *codes
-        cdef uint8_t *given = &self.given[0]
-        cdef uint8_t answers
-        cdef int32_t node, feature, cut, missing_code, to_missing, goes
+        """As `list_steps`, of all rows; walks only for kinds that no row had yet."""
+        cdef const uint8_t *kinds = self.twigs.kinds_in(self.roots[t])
+        cdef Py_ssize_t i
+        cdef uint8_t kind
+        find_kinds(self.twigs, self.roots[t], self.walk.codes)
         for i in range(n_rows):
-            given[i] = 0
-        for q in range(self.n_questions):
-            node = self.questions[t, q]
-            if node < 0:
-                break
-            feature, cut = self.walk.nodes[node, FEATURE], self.walk.nodes[node, CUT]
-            codes = &self.walk.codes[feature, 0]
-            missing_code = self.walk.missing_code[feature]
-            to_missing = self.walk.missing_left[node]
-            if cut < 0:
-                for i in range(n_rows):
-                    given[i] |= self.walk.sets[-1 - cut, codes[i]] << q
-                continue
-            for i in range(n_rows):  # no branch: many rows at a time
-                goes = (codes[i] < cut) | ((codes[i] == missing_code) & to_missing)
-                given[i] |= <uint8_t>(goes << q)
-        for i in range(n_rows):
-            answers = given[i]
-            if self.known_own[t, answers] < 0:
+            kind = kinds[i]
+            if self.known_own[t, kind] < 0:
                 self.list_steps(t, i, i + 1)
-                self.known_own[t, answers] = self.walk.own[i]
-                self.known[t, answers, 0] = self.spans[t, i, 0]
-                self.known[t, answers, 1] = self.spans[t, i, 1]
-            self.walk.own[i] = self.known_own[t, answers]
-            self.spans[t, i, 0] = self.known[t, answers, 0]
-            self.spans[t, i, 1] = self.known[t, answers, 1]
+                self.known_own[t, kind] = self.walk.own[i]
+                self.known[t, kind, 0] = self.spans[t, i, 0]
+                self.known[t, kind, 1] = self.spans[t, i, 1]
+            self.walk.own[i] = self.known_own[t, kind]
+            self.spans[t, i, 0] = self.known[t, kind, 0]
+            self.spans[t, i, 1] = self.known[t, kind, 1]
 
     # From steps to pieces
 
@@ -318,62 +301,71 @@ def larger(cells, numbers, Py_ssize_t used, Py_ssize_t more):
     return new_cells, new_numbers
 
 
-def within_parts(
-    const int64_t[:, :] bounds,
-    const int32_t[::1] cells,
-    const double[:, :] moved,
-    const int64_t[:, :] spans,
+def cut(
+    curves,
+    const int64_t[:, :, :] spans,
     const int32_t[::1] cell_of,
-    const int64_t[::1] own,
+    const int64_t[::1] places,
+    const int64_t[:, :] own,
 ):
-    """Curves over the cells of each row's own part.
+    """Curves over some of the cells.
 
     Parameters
     ----------
-    bounds, cells, moved
-        See `pieces.pyx`; row i's first piece begins at cell 0.
-    spans : ndarray of shape (2, n_rows)
-        The first cell of each row's part and the one behind its last.
-    cell_of : ndarray of shape (n_cells_of_parts,)
-        The cell that `cells` means of each cell of the parts, ascending in each part.
-    own : ndarray of shape (n_rows,) or (0,)
-        The cell of each row's own value, on whose piece nothing moves.
+    curves : tuple
+        begins, ends, last, cells, moved; see `pieces.pyx`. Each first piece begins at
+        cell 0.
+    spans : ndarray of shape (2, n_rows, n_curves)
+        Among the cells of curve m that are kept, the first one of each row and the one
+        behind its last.
+    cell_of : ndarray of shape (n,)
+        The cell that `cells` means of each cell that is kept; those of curve m from
+        places[m] on, ascending between the ends of a span.
+    places : ndarray of shape (n_curves,)
+    own : ndarray of shape (n_rows, n_curves)
+        The cell of each row's own value, on whose piece nothing moves; -1: none.
 
     Returns
     -------
-    bounds, cells, moved : ndarray
-        As given, over the cells of the parts.
+    begins, ends, last, cells, moved : ndarray
+        As given, over the cells that are kept.
     """
-    room = np.minimum(np.subtract(bounds[1], bounds[0]), np.subtract(spans[1], spans[0]))
-    cut = (
-        np.empty((3, bounds.shape[1]), np.int64),
+    cdef const int64_t[:, :] begins = curves[0], ends = curves[1]
+    cdef const int32_t[::1] cells = curves[3]
+    cdef const double[:, :] moved = curves[4]
+    room = np.minimum(np.subtract(curves[1], curves[0]), np.subtract(spans[1], spans[0]))
+    kept = (
+        *np.empty((2, *room.shape), np.int64),
+        np.asarray(spans[1]),
         np.empty(room.sum(), np.int32),
         np.empty((moved.shape[0], room.sum())),
     )
-    cdef int64_t[:, ::1] new_bounds = cut[0]
-    cdef int32_t[::1] new_cells = cut[1]
-    cdef double[:, ::1] new_moved = cut[2]
-    cdef Py_ssize_t i, o, free = 0
-    cdef int64_t s, stop, at, end, unmoved, still
+    cdef int64_t[:, ::1] new_begins = kept[0], new_ends = kept[1]
+    cdef int32_t[::1] new_cells = kept[3]
+    cdef double[:, ::1] new_moved = kept[4]
+    cdef Py_ssize_t i, m, o, free = 0
+    cdef int64_t s, stop, at, end, still
+    cdef const int32_t *of_curve
     with nogil:
-        for i in range(bounds.shape[1]):
-            s, stop, at, end = bounds[0, i], bounds[1, i], spans[0, i], spans[1, i]
-            still, unmoved = -1, -1 if own.shape[0] == 0 else own[i]
-            new_bounds[0, i], new_bounds[2, i] = free, end
-            while at < end:
-                s = first_behind(&cells[0], s, stop, cell_of[at] + 1) - 1
-                new_cells[free] = <int32_t>at
-                for o in range(moved.shape[0]):
-                    new_moved[o, free] = moved[o, s]
-                if at <= unmoved:
-                    still = free
-                free, s = free + 1, s + 1
-                at = end if s == stop else first_behind(&cell_of[0], at, end, cells[s])
-            if still >= 0:
-                for o in range(moved.shape[0]):
-                    new_moved[o, still] = 0.0
-            new_bounds[1, i] = free
-    return cut
+        for i in range(begins.shape[0]):
+            for m in range(begins.shape[1]):
+                s, stop, at, end = begins[i, m], ends[i, m], spans[0, i, m], spans[1, i, m]
+                still, of_curve = -1, &cell_of[places[m]]
+                new_begins[i, m] = free
+                while at < end:
+                    s = first_behind(&cells[0], s, stop, of_curve[at] + 1) - 1
+                    new_cells[free] = <int32_t>at
+                    for o in range(moved.shape[0]):
+                        new_moved[o, free] = moved[o, s]
+                    if at <= own[i, m]:
+                        still = free
+                    free, s = free + 1, s + 1
+                    at = end if s == stop else first_behind(of_curve, at, end, cells[s])
+                if still >= 0:
+                    for o in range(moved.shape[0]):
+                        new_moved[o, still] = 0.0
+                new_ends[i, m] = free
+    return kept
 
 
 cdef inline int64_t first_behind(

@@ -1,162 +1,293 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False
-"""Rows by leaf and by the features whose conditions they violate."""
+"""Rows by leaf and by the features whose conditions they violate.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+Rows go down a tree in lists. All rows of a list have violated the same features so far.
+Those that agree with a child's side go there, and the others, having violated one
+feature more, if it moves.
+
+Where a long list comes to a twig (see `twigs.pyx`), the kinds of its rows go on in its
+place, as if each were one row.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
 from skvarimp._compiled.tree_walk cimport CUT, FEATURE, LEFT, RIGHT
+from skvarimp._compiled.twigs cimport Code, KINDS, QUESTIONS, Twigs, find_kinds
 
 cdef enum:
     ORDER = 3  # features violated, at most
     BOTH_WAYS = -2  # the rank of a node that rows leave on both sides
 
-ctypedef fused Code:  # small ones are read faster
-    uint8_t
-    uint16_t
-    int32_t
+cdef enum:
+    ROWS, KINDS_OF_ROWS, WITH_FINDS  # what is on the way
 
 cdef struct Frame:
     # rows that reach a node having violated the conditions on features of these ranks
     int32_t node
+    int32_t what
     int32_t ranks[3]
     int32_t size
     int64_t start, stop, free  # its rows, and where rows may be listed
 
+cdef struct Find:
+    int64_t where  # feature and output, counted in the sums of a row
+    double amount
 
-def lists_of_rows(
-    trees,
-    const int32_t[::1] roots,
-    const int32_t[::1] rank,
-    Py_ssize_t depth,
-    const Code[:, ::1] codes,
-    firsts,
-    masses,
-    const double[::1] weights,
-    const int32_t[::1] features=None,
-    const double[:, :, ::1] amounts=None,
-    double[:, :, ::1] sums=None,
-):
-    """Send rows down trees in lists, and add up what they bring or find at the leaves.
 
-    All rows of a list have violated the same features so far. Those that agree with a
-    child's side go there, and the others, having violated one feature more, if it
-    moves.
+@cython.final
+cdef class Lists:
+    """Lists of rows on their way down trees.
 
     Parameters
     ----------
     trees : tuple
         As of `Descent`.
-    roots : ndarray of shape (n_trees,), int32
+    twigs : tuple
+        See `Twigs`.
     rank : ndarray of shape (n_nodes,), int32
         How many moving features were split on before that of a node; -1 where it does
         not move, -2 where rows go both ways.
     depth : int
         Of the deepest leaf.
-    codes : ndarray of shape (n_features, n_rows), uint8, uint16 or int32
     firsts : list of ndarray of shape (n_nodes + 1,), int64
         Where the sets of 0, 1, ... features of each leaf begin.
-    masses : list of ndarray of shape (n_sets,)
-        Of these sets; the weights of rows are added.
-    weights : ndarray of shape (n_rows,), or None
-        None: all 1.
-    features : ndarray of shape (n_sets,), int32, or None
-        The features of the sets of one; then `masses` and `weights` are not used. None:
-        what is below is not used.
-    amounts : ndarray of shape (2, n_raw, n_sets)
-        For each set of one feature what a row finds that violates none on the way to
-        the leaf, and what one finds that violates this one.
-    sums : ndarray of shape (n_features, n_raw, n_rows)
-        Added to.
+    n_rows : int
+    least : int
+        Rows in a list that go on as kinds.
     """
-    cdef const int32_t[:, ::1] nodes = trees[0]
-    cdef const uint8_t[::1] missing_left = trees[1]
-    cdef const int32_t[::1] missing_code = trees[2]
-    cdef const uint8_t[:, ::1] sets = trees[3]
-    cdef Py_ssize_t n_rows = codes.shape[1], t, k, order = len(firsts) - 1
-    cdef bint finds = features is not None, alike = weights is None
-    cdef const int64_t *first_sets[ORDER + 1]
-    cdef const int64_t[::1] first
-    cdef double *masses_of[ORDER + 1]
-    cdef double[::1] of_sets
-    cdef double *mass
-    for k in range(order + 1):
-        first = firsts[k]
-        first_sets[k] = &first[0]
-        if not finds:
-            of_sets = masses[k]
-            masses_of[k] = &of_sets[0]
-    cdef int32_t[::1] rows = np.empty((depth + 2) * n_rows, np.int32)
-    frames = np.empty((4 * depth + 4) * sizeof(Frame), np.uint8)
-    cdef uint8_t[::1] room = frames
-    cdef Frame *stack = <Frame *>&room[0]
-    cdef Frame here
-    cdef int32_t feature, cut
-    cdef const uint8_t *of_set
-    cdef Py_ssize_t top, n_left, o, n_raw = amounts.shape[1] if finds else 0
-    cdef int64_t s, last
-    cdef double amount
-    cdef double *found
-    with nogil:
-        for k in range(n_rows):
-            rows[k] = <int32_t>k
-        for t in range(roots.shape[0]):
-            stack[0].node, stack[0].size = roots[t], 0
-            stack[0].start, stack[0].stop, stack[0].free = 0, n_rows, n_rows
-            top = 1
-            while top > 0:
-                top -= 1
-                here = stack[top]
-                feature = nodes[here.node, FEATURE]
-                if feature < 0 and finds:
-                    s, last = first_sets[1][here.node], first_sets[1][here.node + 1]
-                    if here.size:
-                        s += here.ranks[0]
-                        last = s + 1
-                    while s < last:
-                        for o in range(n_raw):
-                            amount = amounts[here.size, o, s]
-                            found = &sums[features[s], o, 0]
-                            for k in range(here.start, here.stop):
-                                found[rows[k]] += amount
-                        s += 1
+
+    cdef Twigs twigs
+    cdef const int32_t[:, ::1] nodes
+    cdef const uint8_t[::1] missing_left
+    cdef const int32_t[::1] missing_code, rank
+    cdef const uint8_t[:, ::1] sets
+    cdef list firsts
+    cdef const int64_t *first[ORDER + 1]
+    cdef Py_ssize_t n_rows, least, order
+    cdef uint8_t[::1] room
+    cdef Frame *stack
+    cdef Py_ssize_t top
+    cdef int32_t[::1] rows
+    # of kinds as if they were rows
+    cdef const uint8_t[:, ::1] answers
+    cdef double[::1] numbers  # their weights, or what they find, a row each
+    cdef int32_t[::1] leaf, n_finds  # where they find it, and how much of it is not 0
+    cdef uint8_t[::1] finds_of_kinds
+    # what rows bring
+    cdef double *masses[ORDER + 1]
+    cdef const double[::1] weights
+    # what they find
+    cdef const int32_t[::1] features
+    cdef const double[:, :, ::1] amounts
+    cdef double[:, :, :] sums
+    cdef bint finds
+    cdef Py_ssize_t n_raw, width
+
+    def __init__(
+        self,
+        trees,
+        twigs,
+        rank,
+        Py_ssize_t depth,
+        firsts,
+        Py_ssize_t n_rows,
+        Py_ssize_t least,
+    ):
+        cdef const int64_t[::1] first
+        cdef Py_ssize_t k
+        self.nodes, self.missing_left, self.missing_code, self.sets = trees[:4]
+        self.twigs = Twigs(trees, twigs, n_rows)
+        self.rank, self.firsts, self.order = rank, firsts, len(firsts) - 1
+        for k in range(self.order + 1):
+            first = firsts[k]
+            self.first[k] = &first[0]
+        self.n_rows, self.least = n_rows, least
+        self.room = np.empty((4 * depth + 6) * sizeof(Frame), np.uint8)
+        self.stack = <Frame *>&self.room[0]
+        self.rows = np.arange((depth + 2) * max(n_rows, KINDS), dtype=np.int32)
+        bits = np.arange(QUESTIONS, dtype=np.uint8)[:, np.newaxis]
+        self.answers = 1 - (np.arange(KINDS, dtype=np.uint8) >> bits & 1)
+        self.numbers = np.empty(KINDS)
+        self.leaf, self.n_finds = np.empty((2, KINDS), np.int32)
+
+    # At the ends of the ways
+
+    cdef void at_leaf(self, const Frame *here) noexcept nogil:
+        """Add what rows bring to the masses of a leaf, or what they find there."""
+        cdef int64_t first, s, last, k
+        cdef Py_ssize_t o
+        cdef double amount
+        cdef double *into
+        if not self.finds:
+            into = self.masses[here.size] + self.set_of(here)
+            if here.what == KINDS_OF_ROWS:
+                for k in range(here.start, here.stop):
+                    into[0] += self.numbers[self.rows[k]]
+            elif self.weights is None:
+                into[0] += here.stop - here.start
+            else:
+                for k in range(here.start, here.stop):
+                    into[0] += self.weights[self.rows[k]]
+            return
+        first, last = self.first[1][here.node], self.first[1][here.node + 1]
+        s = first
+        if here.size:
+            s += here.ranks[0]
+            last = s + 1
+        while s < last:
+            for o in range(self.n_raw):
+                amount = self.amounts[here.size, o, s]
+                if amount == 0.0:
                     continue
-                if feature < 0:
-                    mass = masses_of[here.size] + first_sets[here.size][here.node]
-                    for k in range(here.size):
-                        s = here.ranks[k]  # over k + 1: how many sets end below it
-                        if k > 0:
-                            s = s * (here.ranks[k] - 1) // 2
-                        if k > 1:
-                            s = s * (here.ranks[k] - 2) // 3
-                        mass += s
-                    if alike:
-                        mass[0] += here.stop - here.start
-                        continue
+                if here.what == KINDS_OF_ROWS:
+                    into = &self.numbers[(s - first) * self.n_raw + o]
                     for k in range(here.start, here.stop):
-                        mass[0] += weights[rows[k]]
-                    continue
-                if rank[here.node] == BOTH_WAYS or is_in(&here, rank[here.node]):
-                    top = push(stack, top, &here, nodes[here.node, LEFT], -1,
-                               here.start, here.stop, here.free)
-                    top = push(stack, top, &here, nodes[here.node, RIGHT], -1,
-                               here.start, here.stop, here.free)
-                    continue
-                cut = nodes[here.node, CUT]
-                of_set = &sets[-1 - cut, 0] if cut < 0 else NULL
-                n_left = split(&rows[0], &here, &codes[feature, 0], cut, of_set,
-                               missing_code[feature], missing_left[here.node])
-                k = here.free + here.stop - here.start
-                top = push(stack, top, &here, nodes[here.node, LEFT], -1,
-                           here.free, n_left, k)
-                top = push(stack, top, &here, nodes[here.node, RIGHT], -1,
-                           n_left, k, k)
-                if rank[here.node] >= 0 and here.size < order:
-                    top = push(stack, top, &here, nodes[here.node, LEFT],
-                               rank[here.node], n_left, k, k)
-                    top = push(stack, top, &here, nodes[here.node, RIGHT],
-                               rank[here.node], here.free, n_left, k)
+                        into[self.rows[k] * self.width] += amount
+                else:
+                    into = &self.sums[self.features[s], o, 0]
+                    for k in range(here.start, here.stop):
+                        into[self.rows[k]] += amount
+            s += 1
+        if here.what == KINDS_OF_ROWS:
+            for k in range(here.start, here.stop):
+                self.leaf[self.rows[k]] = here.node
+
+    cdef int64_t set_of(self, const Frame *here) noexcept nogil:
+        """Number of the set of violated features of a leaf."""
+        cdef int64_t number = self.first[here.size][here.node], s
+        cdef int k
+        for k in range(here.size):
+            s = here.ranks[k]  # over k + 1: how many sets end below it
+            if k > 0:
+                s = s * (here.ranks[k] - 1) // 2
+            if k > 1:
+                s = s * (here.ranks[k] - 2) // 3
+            number += s
+        return number
+
+    # Twigs
+
+    cdef bint goes_by_kinds(self, const Frame *here) noexcept nogil:
+        """Whether the kinds of the rows go on in their place."""
+        if here.stop - here.start < self.least or here.what == KINDS_OF_ROWS:
+            return False
+        return self.twigs.begin(here.node)
+
+    cdef void send_kinds(self, const Frame *here) noexcept nogil:
+        """Let kinds go on, and then hand out what they find."""
+        cdef const uint8_t *kinds = self.twigs.kinds_in(here.node)
+        cdef Py_ssize_t kind, n_kinds = self.twigs.n_kinds(here.node)
+        cdef int64_t k, end = here.free
+        cdef Frame *frame = self.stack + self.top
+        if self.finds:
+            frame[0], frame.what = here[0], WITH_FINDS
+            self.top += 1
+            frame += 1
+        self.numbers[: n_kinds * self.width] = 0.0
+        if not self.finds:
+            for k in range(here.start, here.stop):
+                self.numbers[kinds[self.rows[k]]] += (
+                    1.0 if self.weights is None else self.weights[self.rows[k]]
+                )
+        for kind in range(n_kinds):
+            self.rows[end] = <int32_t>kind
+            end += self.finds or self.numbers[kind] != 0.0
+        self.top += 1
+        frame[0], frame.what = here[0], KINDS_OF_ROWS
+        frame.start, frame.stop, frame.free = here.free, end, end
+
+    cdef void hand_out(self, const Frame *here) noexcept nogil:
+        """Give rows what their kinds found."""
+        cdef const uint8_t *kinds = self.twigs.kinds_in(here.node)
+        cdef double *sums = &self.sums[0, 0, 0]
+        cdef const Find *finds = <Find *>&self.finds_of_kinds[0]
+        cdef const Find *found
+        cdef int64_t k
+        cdef int32_t row, f
+        self.list_finds(self.twigs.n_kinds(here.node))
+        for k in range(here.start, here.stop):
+            row = self.rows[k]
+            found = finds + kinds[row] * self.width
+            for f in range(self.n_finds[kinds[row]]):
+                sums[found[f].where + row] += found[f].amount
+
+    cdef void list_finds(self, Py_ssize_t n_kinds) noexcept nogil:
+        """List the numbers of kinds that are not 0, and where they are added."""
+        cdef Find *finds = <Find *>&self.finds_of_kinds[0]
+        cdef const double *numbers
+        cdef int64_t s, first, last, n
+        cdef Py_ssize_t kind, o
+        for kind in range(n_kinds):
+            n, numbers = kind * self.width, &self.numbers[kind * self.width]
+            first, last = self.first[1][self.leaf[kind]], self.first[1][self.leaf[kind] + 1]
+            for s in range(first, last):
+                for o in range(self.n_raw):
+                    if numbers[(s - first) * self.n_raw + o] != 0.0:
+                        finds[n].amount = numbers[(s - first) * self.n_raw + o]
+                        finds[n].where = &self.sums[self.features[s], o, 0] - &self.sums[0, 0, 0]
+                        n += 1
+            self.n_finds[kind] = <int32_t>(n - kind * self.width)
+
+    # The lists
+
+    cdef void split(
+        self, const Frame *here, const Code *codes, int32_t cut, int32_t missing
+    ) noexcept nogil:
+        """List a frame's rows by their sides, and send them where they go.
+
+        Rows go left with a code below the cut, or with one that `sets` has, or with
+        the missing code, which is -1 if they do not.
+        """
+        cdef int64_t n_left = here.free, stop = here.free + here.stop - here.start
+        cdef int64_t to_right = stop, k
+        cdef int32_t rank = self.rank[here.node], row, code
+        cdef int32_t left = self.nodes[here.node, LEFT]
+        cdef int32_t right = self.nodes[here.node, RIGHT]
+        cdef const uint8_t *of_set = &self.sets[-1 - cut, 0] if cut < 0 else NULL
+        cdef int32_t *rows = &self.rows[0]
+        cdef bint goes
+        for k in range(here.start, here.stop):
+            row = rows[k]
+            code = codes[row]
+            goes = of_set[code] if of_set != NULL else (code < cut) | (code == missing)
+            rows[n_left] = row
+            rows[to_right - 1] = row
+            n_left += goes
+            to_right -= 1 - goes
+        self.push(here, left, -1, here.free, n_left, stop)
+        self.push(here, right, -1, n_left, stop, stop)
+        if rank >= 0 and here.size < self.order:
+            self.push(here, left, rank, n_left, stop, stop)
+            self.push(here, right, rank, here.free, n_left, stop)
+
+    cdef void push(
+        self,
+        const Frame *parent,
+        int32_t node,
+        int32_t rank,
+        int64_t start,
+        int64_t stop,
+        int64_t free,
+    ) noexcept nogil:
+        """Add a frame unless it has no rows; ranks stay ascending, -1 is none."""
+        cdef Frame *frame = self.stack + self.top
+        cdef int k
+        if start == stop:
+            return
+        frame[0] = parent[0]
+        frame.node, frame.start, frame.stop, frame.free = node, start, stop, free
+        if rank >= 0:
+            k = frame.size
+            while k > 0 and frame.ranks[k - 1] > rank:
+                frame.ranks[k] = frame.ranks[k - 1]
+                k -= 1
+            frame.ranks[k] = rank
+            frame.size += 1
+        self.top += 1
 
 
 cdef inline bint is_in(const Frame *frame, int32_t rank) noexcept nogil:
@@ -167,59 +298,95 @@ cdef inline bint is_in(const Frame *frame, int32_t rank) noexcept nogil:
     return False
 
 
-cdef inline int64_t split(
-    int32_t *rows,
-    const Frame *here,
-    const Code *codes,
-    int32_t cut,
-    const uint8_t *of_set,
-    int32_t missing,
-    bint to_missing,
-) noexcept nogil:
-    """List a frame's rows: those that go left, then, from the end, the others.
-
-    Where the first of the others stands. Rows go left with a code below the cut, or
-    with one that `of_set` has, unless it is NULL.
-    """
-    cdef int64_t n_left = here.free, to_right = here.free + here.stop - here.start, k
-    cdef int32_t row, code
-    cdef bint goes
-    for k in range(here.start, here.stop):
-        row = rows[k]
-        code = codes[row]
-        if of_set != NULL:
-            goes = of_set[code]
+cdef void go_down(Lists lists, int32_t root, const Code[:, ::1] codes) noexcept nogil:
+    """Send all rows down one tree."""
+    cdef Frame here
+    cdef int32_t node, feature, cut, missing
+    here.node, here.size, here.what = root, 0, ROWS
+    here.start, here.stop, here.free = 0, lists.n_rows, lists.n_rows
+    lists.top = 0
+    lists.push(&here, root, -1, 0, lists.n_rows, lists.n_rows)
+    while lists.top > 0:
+        lists.top -= 1
+        here = lists.stack[lists.top]
+        node = here.node
+        feature = lists.nodes[node, FEATURE]
+        if here.what == WITH_FINDS:
+            lists.hand_out(&here)
+        elif feature < 0:
+            lists.at_leaf(&here)
+        elif lists.goes_by_kinds(&here):
+            find_kinds(lists.twigs, node, codes)
+            lists.send_kinds(&here)
+        elif lists.rank[node] == BOTH_WAYS or is_in(&here, lists.rank[node]):
+            lists.push(&here, lists.nodes[node, LEFT], -1, here.start, here.stop, here.free)
+            lists.push(&here, lists.nodes[node, RIGHT], -1, here.start, here.stop, here.free)
+        elif here.what == KINDS_OF_ROWS:
+            lists.split(&here, &lists.answers[lists.twigs.bit[node], 0], 1, -1)
         else:
-            goes = to_missing if code == missing else code < cut
-        rows[n_left] = row
-        rows[to_right - 1] = row
-        n_left += goes
-        to_right -= 1 - goes
-    return n_left
+            cut = lists.nodes[node, CUT]
+            missing = lists.missing_code[feature] if lists.missing_left[node] else -1
+            lists.split(&here, &codes[feature, 0], cut, missing)
 
 
-cdef inline Py_ssize_t push(
-    Frame *stack,
-    Py_ssize_t top,
-    const Frame *parent,
-    int32_t node,
-    int32_t rank,
-    int64_t start,
-    int64_t stop,
-    int64_t free,
-) noexcept nogil:
-    """Add a frame unless it has no rows; ranks stay ascending, -1 is none."""
-    cdef int k
-    if start == stop:
-        return top
-    stack[top] = parent[0]
-    stack[top].node, stack[top].start, stack[top].stop = node, start, stop
-    stack[top].free = free
-    if rank >= 0:
-        k = stack[top].size
-        while k > 0 and stack[top].ranks[k - 1] > rank:
-            stack[top].ranks[k] = stack[top].ranks[k - 1]
-            k -= 1
-        stack[top].ranks[k] = rank
-        stack[top].size += 1
-    return top + 1
+def count_masses(
+    Lists lists,
+    const int32_t[::1] roots,
+    const Code[:, ::1] codes,
+    masses,
+    const double[::1] weights,
+):
+    """Add up what rows bring to the leaves.
+
+    Parameters
+    ----------
+    lists : Lists
+    roots : ndarray of shape (n_trees,), int32
+    codes : ndarray of shape (n_features, n_rows), uint8, uint16 or int32
+    masses : list of ndarray of shape (n_sets,)
+        Of the sets of 0, 1, ... features; the weights of rows are added.
+    weights : ndarray of shape (n_rows,), or None
+        None: all 1.
+    """
+    cdef Py_ssize_t t, k
+    cdef double[::1] of_sets
+    for k in range(lists.order + 1):
+        of_sets = masses[k]
+        lists.masses[k] = &of_sets[0]
+    lists.weights, lists.finds, lists.width = weights, False, 1
+    with nogil:
+        for t in range(roots.shape[0]):
+            go_down(lists, roots[t], codes)
+
+
+def add_found(
+    Lists lists,
+    const int32_t[::1] roots,
+    const Code[:, ::1] codes,
+    features,
+    amounts,
+    sums,
+):
+    """Add up what rows find at the leaves.
+
+    Parameters
+    ----------
+    lists : Lists
+    roots, codes : see `count_masses`
+    features : ndarray of shape (n_sets,), int32
+        Of the sets of one.
+    amounts : ndarray of shape (2, n_raw, n_sets)
+        For each set of one feature what a row finds that violates none on the way to
+        the leaf, and what one finds that violates this one.
+    sums : ndarray of shape (n_features, n_raw, n_rows)
+        Added to; row follows row.
+    """
+    cdef Py_ssize_t t
+    lists.features, lists.amounts, lists.sums, lists.finds = features, amounts, sums, True
+    lists.n_raw = lists.amounts.shape[1]
+    lists.width = lists.n_raw * max(1, np.diff(lists.firsts[1]).max())
+    lists.numbers = np.empty(KINDS * lists.width)
+    lists.finds_of_kinds = np.empty(KINDS * lists.width * sizeof(Find), np.uint8)
+    with nogil:
+        for t in range(roots.shape[0]):
+            go_down(lists, roots[t], codes)

@@ -2,12 +2,12 @@
 # cython: initializedcheck=False
 """Reductions of curves that are constant but for a few steps, piece by piece.
 
-Row i's curve of output o has the values moved[o, s], the response moved minus unmoved,
-on the pieces s of bounds[0, i] ... bounds[1, i]; piece s begins at cell cells[s] and
-ends at the next one, the last piece at cell bounds[2, i]. Each function adds to arrays
-that are given: `rows` (n_outputs, n_rows) takes each row's mean over its cells, `sums`
-(n_outputs, n_cells + 1) the weighted sum over the rows, as differences from one cell to
-the next.
+Row i's curve m of output o has the values moved[o, s], the response moved minus
+unmoved, on the pieces s of begins[i, m] ... ends[i, m]. Piece s begins at cell cells[s]
+and ends at the next one, the last piece at cell last[i, m]. Each function adds to arrays
+that are given: `rows` (n_curves, n_outputs, n_rows) takes each row's mean over its cells,
+`sums` (n_outputs, n) the weighted sum over the rows, as differences from one cell to
+the next. Of curve m it has the n_cells + 1 numbers from places[m] on.
 """
 
 cimport cython
@@ -47,6 +47,7 @@ cdef extern from "math.h":
 cdef enum:
     RANKED = 128  # values sorted by counting, at most
     LANES = 16  # numbers that are compared at a time
+    ROUND = 16  # rows of one curve after the other, so that its cells stay in the cache
 
 
 cdef class Room:
@@ -80,13 +81,12 @@ cdef enum:
 
 def reduce(
     kind,
-    const int64_t[:, :] bounds,
-    const int32_t[::1] cells,
-    const double[:, :] moved,
+    curves,
+    const int64_t[::1] places,
     const double[::1] below,
     const double[::1] weights,
     const double[:, :] points,
-    double[:, :] rows,
+    double[:, :, :] rows,
     double[:, ::1] sums,
 ):
     """Reduce the curves of some rows.
@@ -96,63 +96,68 @@ def reduce(
     kind : str
         "pairs" is the Gini mean difference of a curve, and E|v - V| of each cell;
         "distances" the gain in distance from a point, |v - point| - |point|, and
-        "squares" that in squared distance; "drifts" the curve itself; "variances" the squared distance of a curve
-        from its own mean. Two kinds have nothing for the cells: "deviations", the
-        standard deviation (ddof=1) over the values that the cells stand for, and
-        "extents", the largest value minus the smallest.
-    bounds, cells, moved, rows, sums
+        "squares" that in squared distance; "drifts" the curve itself; "variances" the
+        squared distance of a curve from its own mean. Two kinds have nothing for the
+        cells: "deviations", the standard deviation (ddof=1) over the values that the
+        cells stand for, and "extents", the largest value minus the smallest.
+    curves : tuple
+        begins, ends, last, cells, moved; see the module.
+    places, rows, sums
         See the module. If `rows` and `sums` have one output, they take the mean over
         all outputs.
-    below : ndarray of shape (n_cells + 1,)
-        Probability of the cells before each, and of all; for "deviations" the number
-        of values that they stand for.
+    below : ndarray of shape (n,)
+        As `sums`, the probability of the cells before each, and of all; for
+        "deviations" the number of values that they stand for.
     weights : ndarray of shape (n_rows,)
     points : ndarray of shape (n_outputs, n_rows)
     """
-    cdef Room room
+    cdef const int64_t[:, :] begins = curves[0], ends = curves[1], last = curves[2]
+    cdef const int32_t[::1] cells = curves[3]
+    cdef const double[:, :] moved = curves[4]
+    cdef Room room = Room(int(np.subtract(curves[1], curves[0]).max(initial=1)))
     cdef int which = KINDS.index(kind)
     cdef bint of_cells = which < DEVIATIONS
     cdef bint moves = which == PAIRS or which > DRIFTS  # one piece: nothing
-    cdef Py_ssize_t n_outputs = moved.shape[0], i, o, k, start, n, into, most = 1
+    cdef Py_ssize_t n_rounds = (begins.shape[0] + ROUND - 1) // ROUND, place, first
+    cdef Py_ssize_t n_outputs = moved.shape[0], i, m, o, k, start, n, into
     cdef Py_ssize_t step = moved.strides[1] // <Py_ssize_t>sizeof(double)
-    cdef double share = 1.0 / n_outputs if rows.shape[0] < n_outputs else 1.0
+    cdef double share = 1.0 / n_outputs if rows.shape[1] < n_outputs else 1.0
     cdef double before, weight
     cdef const double *curve
+    cdef const double *chance
     cdef const int32_t *at
-    cdef double *values
-    cdef double *chances
+    cdef double *values = &room.values[0]
+    cdef double *chances = &room.chances[0]
     cdef double *into_sums
-    for i in range(bounds.shape[1]):
-        most = max(most, bounds[1, i] - bounds[0, i])
-    room = Room(most)
-    values, chances = &room.values[0], &room.chances[0]
     with nogil:
-        for i in range(bounds.shape[1]):
-            start, n = bounds[0, i], bounds[1, i] - bounds[0, i]
-            if n == 1 and moves:
-                continue
-            at = &cells[start]
-            for k in range(n - 1):
-                chances[k] = below[at[k + 1]] - below[at[k]]
-            chances[n - 1] = below[bounds[2, i]] - below[at[n - 1]]
-            for o in range(n_outputs):
-                into, curve = min(o, rows.shape[0] - 1), &moved[o, start]
-                rows[into, i] += share * of_curve(
-                    room, which, curve, step, n, points[o, i]
-                )
-                if not of_cells:
+        for place in range(begins.shape[1] * n_rounds):
+            m, first = place % begins.shape[1], place // begins.shape[1] * ROUND
+            for i in range(first, min(first + ROUND, begins.shape[0])):
+                start, n = begins[i, m], ends[i, m] - begins[i, m]
+                if n == 1 and moves:
                     continue
-                weight, before, into_sums = share * weights[i], 0.0, &sums[into, 0]
-                for k in range(n):
-                    into_sums[at[k]] += weight * (values[k] - before)
-                    before = values[k]
-                into_sums[bounds[2, i]] -= weight * before
+                at, chance = &cells[start], &below[places[m]]
+                for k in range(n - 1):
+                    chances[k] = chance[at[k + 1]] - chance[at[k]]
+                chances[n - 1] = chance[last[i, m]] - chance[at[n - 1]]
+                for o in range(n_outputs):
+                    into, curve = min(o, rows.shape[1] - 1), &moved[o, start]
+                    rows[m, into, i] += share * of_curve(
+                        room, which, curve, step, n, points[o, i]
+                    )
+                    if not of_cells:
+                        continue
+                    weight, before = share * weights[i], 0.0
+                    into_sums = &sums[into, places[m]]
+                    for k in range(n):
+                        into_sums[at[k]] += weight * (values[k] - before)
+                        before = values[k]
+                    into_sums[last[i, m]] -= weight * before
 
 
 def means(
-    const int64_t[:, :] bounds,
-    const int32_t[::1] cells,
-    const double[:, :] moved,
+    curves,
+    const int64_t[::1] places,
     const double[::1] weights,
     const double[::1] signs,
     const int64_t[::1] groups,
@@ -163,23 +168,28 @@ def means(
 
     Parameters
     ----------
-    bounds, cells, moved, sums
-        See the module.
+    curves, places, sums
+        See `reduce`.
     weights, signs : ndarray of shape (n_rows,)
     groups : ndarray of shape (n_rows,)
-    sketch : ndarray of shape (n_outputs, n_groups, n_cells)
+    sketch : ndarray of shape (n_outputs, n_groups, n)
         As `sums`, of each group.
     """
-    cdef Py_ssize_t i, o, s
+    cdef const int64_t[:, :] begins = curves[0], ends = curves[1]
+    cdef const int32_t[::1] cells = curves[3]
+    cdef const double[:, :] moved = curves[4]
+    cdef Py_ssize_t i, m, o, s, at
     cdef double before, step
     with nogil:
-        for i in range(bounds.shape[1]):
-            for o in range(moved.shape[0]):
-                before = 0.0
-                for s in range(bounds[0, i], bounds[1, i]):
-                    step, before = moved[o, s] - before, moved[o, s]
-                    sums[o, cells[s]] += weights[i] * step
-                    sketch[o, groups[i], cells[s]] += signs[i] * step
+        for m in range(begins.shape[1]):
+            for i in range(begins.shape[0]):
+                for o in range(moved.shape[0]):
+                    before = 0.0
+                    for s in range(begins[i, m], ends[i, m]):
+                        step, before = moved[o, s] - before, moved[o, s]
+                        at = places[m] + cells[s]
+                        sums[o, at] += weights[i] * step
+                        sketch[o, groups[i], at] += signs[i] * step
 
 
 cdef inline double of_curve(

@@ -55,7 +55,7 @@ cdef class TreeWalk:
         self.opens = opens
         self.items = np.empty((2 * depth + 3) * size, np.int64)
         self.todo = np.empty((depth + 2, 3), np.int32)
-        self.codes = np.empty((len(self.missing_code), size), np.int32)
+        self.codes = np.zeros((len(self.missing_code), size), np.int32)
         self.own = np.empty(size, np.int32)
         self.visits = np.empty((4 * size, 3), np.int32)
 

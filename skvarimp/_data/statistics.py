@@ -337,8 +337,15 @@ class Units:
         """Skewness of estimates with these standard errors; None where not known."""
         if self.thirds is None:
             return None
-        terms = self.terms(influences, power=3)
-        return sum_of_cubes(divided(terms, errors[..., np.newaxis]))
+        return skewness_of(self.terms(influences, power=3), errors)
+
+    def error_and_skewness(self, influences):
+        """Both `error` and `skewness`."""
+        terms = self.terms(influences)
+        errors = root_of_squares(terms)
+        if self.thirds is self.weights:
+            return errors, skewness_of(terms, errors)
+        return errors, self.skewness(influences, errors)
 
     def error_of_sums(self, sums):
         """The same as `error` from sums of w_i psi_i over whole units, (..., any)."""
@@ -360,8 +367,12 @@ def root_of_squares(values):
 
     Values are scaled before they are squared, so that no square vanishes or overflows.
     """
-    size = np.abs(values).max(axis=-1, initial=0.0)
-    scaled = divided(values, size[..., np.newaxis])
+    largest, smallest = (
+        values.max(axis=-1, initial=0.0),
+        values.min(axis=-1, initial=0.0),
+    )
+    size = np.maximum(largest, -smallest)
+    scaled = values / np.where(size > 0, size, 1.0)[..., np.newaxis]
     return size * np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
 
 
@@ -370,9 +381,14 @@ def t_quantile(probability, freedom):
     return float(student.ppf(probability, freedom))
 
 
+def skewness_of(terms, errors):
+    """The sum of cubes of terms along the last axis over that of standard errors."""
+    return sum_of_cubes(terms / np.where(errors > 0, errors, np.inf)[..., np.newaxis])
+
+
 def sum_of_cubes(values):
     """The sum of cubes along the last axis."""
-    return np.einsum("...i,...i,...i->...", values, values, values)
+    return np.einsum("...i,...i->...", values * values, values)
 
 
 def unit_of(values):

@@ -16,7 +16,7 @@ from skvarimp._data.statistics import (
     Units,
     divided,
     root_of_squares,
-    sum_of_cubes,
+    skewness_of,
     t_quantile,
 )
 from skvarimp._running.guards import warn
@@ -182,7 +182,7 @@ def error_and_skewness(terms, drawn):
         NaN and 0 where an error is not known.
     """
     error = np.hypot(root_of_squares(terms), drawn)
-    return error, sum_of_cubes(divided(terms, error[:, np.newaxis]))
+    return error, skewness_of(terms, error)
 
 
 def corrected(statistic, skew):

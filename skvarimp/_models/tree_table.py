@@ -17,7 +17,7 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._running.memory import CACHE, slices
 
-QUESTIONS = 8  # splits of trees so small that what answers to them lead to is kept
+QUESTIONS = 8  # asked by a twig, at most
 
 
 class NodeTable:
@@ -267,17 +267,33 @@ class TreeTable(NodeTable):
         """Leaves of the largest tree."""
         return int(np.bincount(self.tree[self.feature < 0]).max())
 
+    @property
+    def is_small(self):
+        """Whether every tree asks at most 8 questions."""
+        return self.max_leaves <= QUESTIONS + 1
+
     @cached_property
-    def questions(self):
-        """The inner nodes of each tree, then -1; no columns if any tree has many."""
-        n_questions = self.max_leaves - 1
-        if n_questions > QUESTIONS:
-            return np.empty((len(self.roots), 0), dtype=np.int32)
-        nodes = np.flatnonzero(self.feature >= 0)
-        tree = self.tree[nodes]
-        result = np.full((len(self.roots), n_questions), -1, dtype=np.int32)
-        result[tree, np.arange(len(nodes)) - np.searchsorted(tree, tree)] = nodes
-        return result
+    def twigs(self):
+        """The largest subtrees with at most 8 questions, as `twigs.pyx` reads them."""
+        children, inner = self.children.reshape(-1, 2), self.feature >= 0
+        asks = np.zeros(len(inner), dtype=np.int32)
+        by_depth = [inner & (self.depth == d) for d in range(self.max_depth)]
+        for level in reversed(by_depth):
+            asks[level] = 1 + asks[children[level]].sum(axis=1)
+        small = inner & (asks <= QUESTIONS)
+        begins = small & ~np.append(small, False)[self.parent]
+        twig = np.where(begins, np.cumsum(begins) - 1, -1).astype(np.int32)
+        for level in by_depth:
+            below = children[level & small]
+            twig[below] = np.where(inner[below], twig[level & small, np.newaxis], -1)
+        nodes = np.flatnonzero(small)
+        nodes = nodes[np.lexsort((self.depth[nodes], twig[nodes]))]
+        bit = np.zeros(len(inner), dtype=np.int32)
+        bit[nodes] = np.arange(len(nodes)) - np.searchsorted(twig[nodes], twig[nodes])
+        questions = np.full((begins.sum(), QUESTIONS), -1, dtype=np.int32)
+        questions[twig[nodes], bit[nodes]] = nodes
+        most = np.bincount(self.tree[begins], minlength=1).max()
+        return twig, bit, questions, int(most)
 
     @cached_property
     def flat(self):

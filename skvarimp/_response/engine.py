@@ -2,7 +2,7 @@
 
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -72,6 +72,16 @@ class Walk:
         """All positions."""
         return range(len(self.reductions) * self.n_entries)
 
+    @cached_property
+    def size(self):
+        """The largest unmoved response, (n_outputs,)."""
+        return np.abs(self.base).max(axis=1)
+
+    @cached_property
+    def level(self):
+        """The mean unmoved response, (n_outputs,)."""
+        return self.base @ self.weights
+
     def entry_of(self, position):
         """The entry of a position, whose move need not be made for it."""
         return self.moves.entries[position % self.n_entries]
@@ -104,8 +114,7 @@ class Walk:
         Where one cell of a state holds several values of the grid, it is over the
         cells.
         """
-        size = np.abs(self.base).max(axis=1)
-        known = partial(directions, moves, size, cell_of_value)
+        known = partial(directions, moves, self.size, cell_of_value)
         probabilities = np.stack([move.probabilities for move in moves])
         multiplicity = np.ones_like(probabilities)
         codes, parts = None, moves[0].parts
@@ -123,7 +132,7 @@ class Walk:
             probabilities,
             multiplicity,
             scale,
-            self.base @ self.weights,
+            self.level,
             self.keep_rows,
             None if parts is None else parts.of_row[self.rows],
             directions=known,

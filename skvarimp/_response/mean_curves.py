@@ -263,9 +263,11 @@ class PartialDependence(OfStatistic):
         curves = state.cells + sample.level[:, np.newaxis]
         own = self.own_influences(state.cells, importances, sample)
         if state.sketch is None and state.apart is None:
-            psi = np.zeros((*importances.shape, sample.weights.shape[-1])) + own
+            psi = np.zeros((*importances.shape, 1))
             if state.rows is not None:  # the rows' curves times the slope
-                psi += state.rows - state.rows @ sample.weights[..., np.newaxis]
+                psi = state.rows - state.rows @ sample.weights[..., np.newaxis]
+            shape = *importances.shape, sample.weights.shape[-1]
+            psi = np.broadcast_to(psi + own, shape)
             return sample.finished(importances, psi, curves=curves)
         slope = self.slope(state.cells, sample)
         own = own - np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]

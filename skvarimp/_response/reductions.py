@@ -162,12 +162,14 @@ class Sample:
         curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
         """
         psi = self._scaled_mean(influences)
-        errors = self.units.error(psi)
-        finished = Finished(importances, errors, curves=curves)
-        finished.skewness = self.units.skewness(psi, errors)
+        errors, skewness = self.units.error_and_skewness(psi)
+        finished = Finished(importances, errors, curves=curves, skewness=skewness)
         finished.directions = None if curves is None else self.directions(curves)
-        of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
-        finished.errors_per_output = of_outputs.T / self.scale
+        if len(self.scale) == 1:
+            finished.errors_per_output = errors[:, np.newaxis]
+        else:
+            of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
+            finished.errors_per_output = of_outputs.T / self.scale
         if self.keep_rows:
             finished.influences = psi
             if contributions is not None:

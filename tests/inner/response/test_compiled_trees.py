@@ -151,8 +151,8 @@ def test_grids_of_one_feature_share_a_strip():
         plan = compiled_trees.Strips(trees.trees, members, apart=apart)
         n_strips.append(len(set(plan.strip_of)))
         for _, pieces, _ in plan.pieces(codes):
-            for m in range(len(members)):
-                steps = plan.curves(pieces, m, codes).steps()
+            for m, member in enumerate(members):
+                steps = plan.curves(pieces, [m], codes).steps(member.n_cells)
                 curves[apart].append(steps.dense().ravel())
     assert n_strips == [4, 8]
     shared, alone = np.concatenate(curves[0]), np.concatenate(curves[1])
@@ -201,12 +201,13 @@ def test_pairs_of_one_curve(n):
         np.zeros(n),
         -np.arange(float(n)),
     ):
-        rows, sums = np.zeros((1, 1)), np.zeros((1, n + 4))
-        bounds, weights = np.array([[0], [n], [n + 3]]), np.ones(1)
-        curve = bounds, cells, values[None]
-        pieces.reduce("pairs", *curve, below, weights, 0 * rows, rows, sums)
+        rows, sums = np.zeros((1, 1, 1)), np.zeros((1, n + 4))
+        curve = (*np.array([[[0]], [[n]], [[n + 3]]]), cells, values[None])
+        places, weights = np.zeros(1, dtype=np.int64), np.ones(1)
+        how = places, below, weights, 0 * rows[0]
+        pieces.reduce("pairs", curve, *how, rows, sums)
         apart = np.abs(values[:, np.newaxis] - values)
-        np.testing.assert_allclose(rows[0, 0], chances @ apart @ chances, atol=1e-12)
+        np.testing.assert_allclose(rows.ravel(), chances @ apart @ chances, atol=1e-12)
         of_cells = np.cumsum(sums[0])[cells]
         np.testing.assert_allclose(of_cells, apart @ chances, rtol=1e-11, atol=1e-11)
 

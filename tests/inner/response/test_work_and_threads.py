@@ -149,19 +149,17 @@ def test_kernels_let_go_of_the_interpreter():
     from skvarimp._compiled import pieces
 
     n = 200_000  # pieces of one curve: the sort of its values takes a while
-    curve = np.random.default_rng(0).random((1, n))
-    bounds, cells = np.array([[0], [n], [n]]), np.arange(n, dtype=np.int32)
-    below, weights = np.linspace(0, 1, n + 1), np.ones(1)
+    values, cells = np.random.default_rng(0).random((1, n)), np.arange(n)
+    curve = (*np.array([[[0]], [[n]], [[n]]]), cells.astype(np.int32), values)
+    how = np.zeros(1, dtype=np.int64), np.linspace(0, 1, n + 1), np.ones(1)
 
     calls, enough = [], threading.Event()
 
     def work():
         while len(calls) < 100 and not enough.is_set():
             calls.append(1)
-            rows, sums = np.zeros((1, 1)), np.zeros((1, n + 1))
-            pieces.reduce(
-                "pairs", bounds, cells, curve, below, weights, rows, rows, sums
-            )
+            rows, sums = np.zeros((1, 1, 1)), np.zeros((1, n + 1))
+            pieces.reduce("pairs", curve, *how, rows[0], rows, sums)
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -12,7 +12,7 @@ components of few sets.
 import numpy as np
 
 from skvarimp._response.coalitions import Coalitions, Family
-from skvarimp._response.responses.trees.masses import FreePaths, Paths, alike
+from skvarimp._response.responses.trees.masses import CodedRows, FreePaths, Paths
 from skvarimp._response.responses.trees.means import lists_of
 
 
@@ -30,8 +30,8 @@ class TreeCoalitions(Coalitions):
     def __init__(self, response, table, weights, base, entries):
         super().__init__(response, table, weights, base, entries)
         self.trees = response.trees
-        self.codes = np.ascontiguousarray(response.codes.rows(table).T)
-        self.groups = list(alike(self.trees, self.codes))
+        codes = np.ascontiguousarray(response.codes.rows(table).T)
+        self.rows = CodedRows(self.trees, codes)
         self.owner = np.full(len(self.trees.columns), -1)  # the entry of each feature
         for e in self.varying:
             self.owner[response.codes.features(entries[e])] = e
@@ -59,10 +59,9 @@ class TreeCoalitions(Coalitions):
     def components(self, family):
         place = {members: s for s, members in enumerate(family.sets)}
         result = np.zeros((len(family.sets), *self.base.shape))
-        every = np.arange(len(self.weights))
+        weights = self.weights[np.newaxis]
         for root, part in zip(self.trees.roots, family.parts):
-            tree = [(np.array([root]), every, self.codes)]
-            means = [self._passed(s, self.weights[np.newaxis], tree) for s in part.sets]
+            means = [self._passed(s, weights, np.array([root])) for s in part.sets]
             found = part.components(np.stack(means) - means[0])
             for members, of_set in zip(part.sets, found):
                 result[place[members]] += of_set
@@ -71,7 +70,7 @@ class TreeCoalitions(Coalitions):
     def means(self, known):
         """F_S of the known entries, (n_entries,) bool, for each row; as `base`."""
         offset, donors = self.response.offset[:, np.newaxis], self.weights[np.newaxis]
-        return offset + self._passed(np.flatnonzero(known), donors, self.groups)
+        return offset + self._passed(np.flatnonzero(known), donors)
 
     def donated(self, known, amounts):
         """Sums over the rows, each of which keeps its known entries.
@@ -87,9 +86,9 @@ class TreeCoalitions(Coalitions):
         amounts : ndarray of shape (n_outputs, n_samples)
         """
         # features in no entry have the number -1
-        return self._passed([-1, *np.flatnonzero(~known)], amounts, self.groups)
+        return self._passed([-1, *np.flatnonzero(~known)], amounts)
 
-    def _passed(self, members, amounts, groups):
+    def _passed(self, members, amounts, roots=None):
         """What rows find at the leaves that other rows bring something to.
 
         Parameters
@@ -99,8 +98,8 @@ class TreeCoalitions(Coalitions):
             that find it need not meet the others.
         amounts : ndarray of shape (n_raw, n_rows) or (1, n_rows)
             What each row brings.
-        groups : list of tuple
-            Of trees and kinds of rows, see `alike`.
+        roots : ndarray of shape (n_trees,), default=None
+            Of the trees that rows go down; None: of all.
 
         Returns
         -------
@@ -110,14 +109,9 @@ class TreeCoalitions(Coalitions):
         free = np.isin(self.owner, members)
         brought, found = FreePaths(trees, free), FreePaths(trees, ~free)
         masses = np.zeros((len(amounts), len(trees.feature)))
-        for roots, kind, codes in groups:
-            for of_leaves, of_rows in zip(masses, amounts):
-                of_kinds = np.bincount(kind, of_rows, codes.shape[1])
-                lists.count_masses(brought, roots, codes, of_kinds, [of_leaves])
+        for of_leaves, of_rows in zip(masses, np.ascontiguousarray(amounts)):
+            lists.count_masses(brought, self.rows, of_rows, [of_leaves], roots)
         held = (masses * trees.values)[np.newaxis]
         result = np.zeros(self.base.shape)
-        for roots, kind, codes in groups:
-            of_kinds = np.zeros((1, len(result), codes.shape[1]))
-            lists.add_found(found, roots, codes, held, of_kinds)
-            result += of_kinds[0][:, kind]
+        lists.add_found(found, self.rows, held, result[np.newaxis], roots)
         return result

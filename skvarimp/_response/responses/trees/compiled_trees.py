@@ -7,6 +7,7 @@ some at a time. Links are followed, and reductions run, on the pieces of all cur
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from skvarimp._running.memory import BLOCK, CACHE, at_once, even_slices
 
 DESCENT, MASSES = kernel("descent"), kernel("masses")
 WORD = 64  # a member's flat cells begin at a multiple of it
+# Kinds of rows are found for all rows. They serve lists of so many rows, and of one in
+# so many of all.
+LONG, SHARE = 512, 24
 
 
 @dataclass
@@ -42,12 +46,6 @@ class TreePieces:
         """The row of each piece."""
         return np.repeat(np.arange(len(self.starts)), np.ptp(self.starts, axis=1))
 
-    def curves(self, m, n_cells):
-        """The curves of strip m, as kernels take them: bounds, cells, moved."""
-        bounds = np.empty((3, len(self.starts)), dtype=np.int64)
-        bounds[:2], bounds[2] = self.starts[:, m : m + 2].T, n_cells
-        return bounds, self.cells, self.moved
-
     def linked(self, linked):
         """The pieces of the response from those of raw outputs.
 
@@ -72,69 +70,60 @@ class TreePieces:
         return TreePieces(self.starts, self.cells, moved)
 
 
-@dataclass
-class MemberPieces:
-    """The curves of one member on the pieces of some rows.
+class KernelCurves(NamedTuple):
+    """Curves of some members as kernels take them, see `pieces.pyx`."""
 
-    Attributes
-    ----------
-    of_kernels : tuple
-        bounds, cells and moved as kernels take them.
-    n_cells : int
-    spans : ndarray of shape (2, n_rows) or None
-        See `Steps`.
-    """
+    begins: np.ndarray
+    ends: np.ndarray
+    last: np.ndarray
+    cells: np.ndarray
+    moved: np.ndarray
 
-    of_kernels: tuple
-    n_cells: int
-    spans: np.ndarray | None = None
-
-    def steps(self):
-        """Make `Steps` of the pieces."""
-        return Steps.of_pieces(*self.of_kernels, self.n_cells, self.spans)
+    def steps(self, n_cells, spans=None):
+        """Make the `Steps` of one member."""
+        bounds = np.hstack([self.begins, self.ends]).T
+        return Steps.of_pieces(bounds, self.cells, self.moved, n_cells, spans)
 
 
 def steps_of_rows(table, codes, members, with_raw=False):
     """Do as `plain.steps_of_rows`."""
     plan = Strips(table, members, with_raw, apart=True)
     for _, pieces, raw in plan.pieces(codes):
-        curves = [(*pieces.curves(m, n), n) for m, n in enumerate(plan.n_cells)]
-        yield [Steps.of_pieces(*of_member) for of_member in curves], raw
-
-
-def count_masses(paths, roots, codes, weights, masses):
-    """Do as `masses.count_masses`."""
-    for rows, lists in _in_lists(paths, roots, codes, len(masses)):
-        of_rows = None if weights is None else weights[rows]
-        MASSES.lists_of_rows(*lists, masses, of_rows)
-
-
-def add_found(paths, roots, codes, amounts, sums):
-    """Do as `masses.add_found`."""
-    step = at_once(sums.shape[0] * sums.shape[1])
-    for rows, lists in _in_lists(paths, roots, codes, 2, step):
-        found = np.zeros((*sums.shape[:2], rows.stop - rows.start))
-        MASSES.lists_of_rows(*lists, None, None, paths.features, amounts, found)
-        sums[..., rows] += found
-
-
-def _in_lists(paths, roots, codes, n_sizes, most=np.inf):
-    """Yield slices of at most some rows, and the first arguments of `lists_of_rows`."""
-    table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
-    for rows, of_rows in _some_rows(table, codes, most):
         yield (
-            rows,
-            (table.flat, roots, paths.rank, table.max_depth, of_rows, firsts),
+            [
+                plan.on_strips(pieces, [m]).steps(n_cells)
+                for m, n_cells in enumerate(plan.n_cells)
+            ],
+            raw,
         )
 
 
-def _some_rows(table, codes, most=np.inf):
-    """Yield slices of at most some rows that go down together, and their codes."""
-    # all nodes are read once per call: many of them are worth many rows
+def count_masses(paths, rows, weights, masses, roots=None):
+    """Do as `masses.count_masses`."""
+    for some, *lists in _in_lists(paths, rows, len(masses), roots):
+        of_rows = None if weights is None else weights[some]
+        MASSES.count_masses(*lists, masses, of_rows)
+
+
+def add_found(paths, rows, amounts, sums, roots=None):
+    """Do as `masses.add_found`."""
+    most = at_once(sums.shape[0] * sums.shape[1])
+    for some, *lists in _in_lists(paths, rows, 2, roots, most):
+        MASSES.add_found(*lists, paths.features, amounts, sums[..., some])
+
+
+def _in_lists(paths, rows, n_sizes, roots, most=np.inf):
+    """Yield slices of rows, and for the rows of each `Lists`, roots and codes."""
+    table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
+    # all nodes are read once per slice: many of them are worth many rows
     numbers = max(CACHE, min(4 * BLOCK, 4 * len(table.feature)))
     step = min(most, at_once(table.max_depth + 2, numbers))
-    for rows in even_slices(codes.shape[1], step):
-        yield rows, np.ascontiguousarray(codes[:, rows])
+    how = table.flat, table.twigs, paths.rank, table.max_depth, firsts
+    for some in even_slices(rows.codes.shape[1], step):
+        n_rows = some.stop - some.start
+        lists = MASSES.Lists(*how, n_rows, max(LONG, n_rows // SHARE))
+        codes = np.ascontiguousarray(rows.codes[:, some])
+        yield some, lists, table.roots if roots is None else roots, codes
 
 
 class Strips:
@@ -155,10 +144,14 @@ class Strips:
 
     Attributes
     ----------
-    strip_of : list of int
+    strip_of : ndarray of shape (n_members,)
         Of each member.
-    cell_of : list of (ndarray of shape (n_cells,) or None)
-        The strip's cells that are a member's; None: all of them.
+    cell_of : list of ndarray
+        The strip's cells that are a member's.
+    is_cut : list of bool
+        Whether rows of a member do not move through all cells of its strip.
+    way_of : list
+        Equal for members whose curves are the same.
     n_cells : ndarray of shape (n_strips,), int64
     n_flat : int
         Of all strips, each from a multiple of 64 on.
@@ -172,19 +165,28 @@ class Strips:
         if not all_trees:
             moving = [member.feature for member in members]
             trees = table.trees_with(np.isin(np.arange(len(table.columns)), moving))
-        self.forest = table.roots[trees], table.max_depth, table.questions[trees]
+        twigs = table.twigs if table.is_small else None
+        self.forest = table.roots[trees], table.max_depth, twigs
         keys = range(len(members)) if apart else [m.feature for m in members]
         strips = {}
         for key, member in zip(keys, members):
             strips.setdefault(key, []).append(member)
         number = {key: s for s, key in enumerate(strips)}
-        self.strip_of = [number[key] for key in keys]
+        self.strip_of = np.array([number[key] for key in keys])
         features = np.array([of_strip[0].feature for of_strip in strips.values()])
         codes = [[m.used for m in of_strip] for of_strip in strips.values()]
         used = [np.unique(np.concatenate(of_strip)) for of_strip in codes]
         self.cell_of = [
-            None if len(used[s]) == m.n_cells else _places(used[s], m.used)
+            np.searchsorted(used[s], m.used).astype(np.int32)
             for s, m in zip(self.strip_of, members)
+        ]
+        self.is_cut = [
+            m.parts is not None or len(used[s]) > m.n_cells
+            for s, m in zip(self.strip_of, members)
+        ]
+        self.way_of = [
+            (s, m.used.tobytes()) if m.parts is None else m
+            for s, m in zip(self.strip_of.tolist(), members)
         ]
         self.n_cells = np.array([len(codes) for codes in used], dtype=np.int64)
         rounded = -(-self.n_cells // WORD) * WORD
@@ -193,36 +195,48 @@ class Strips:
         opens = (spans[:, 0] < spans[:, 1]).view(np.uint8)
         self.arrays = opens, marks, spans, first_cell, self.n_cells, self.n_flat
 
-    def curves(self, pieces, m, rows):
-        """The curves of member m, over the cells that each row moves through.
+    def on_strips(self, pieces, some):
+        """The `KernelCurves` of some members over all cells of their strips."""
+        strips = self.strip_of[some]
+        if np.all(np.diff(strips) == 1):  # then without a copy
+            strips = slice(strips[0], strips[-1] + 1)
+        begins, ends = pieces.starts[:, :-1][:, strips], pieces.starts[:, 1:][:, strips]
+        last = np.broadcast_to(self.n_cells[strips], begins.shape)
+        return KernelCurves(begins, ends, last, pieces.cells, pieces.moved)
+
+    def curves(self, pieces, some, rows):
+        """The curves of some members, over the cells that each row moves through.
 
         Parameters
         ----------
         pieces : TreePieces
-        m : int
+        some : list of int
+            Members that are all cut, or none of them.
         rows : ndarray of shape (n_rows,)
             Rows of the table.
 
         Returns
         -------
-        MemberPieces
+        KernelCurves
         """
-        member, cell_of, strip = self.members[m], self.cell_of[m], self.strip_of[m]
-        parts, n_cells = member.parts, len(member.probabilities)
-        curves = pieces.curves(strip, self.n_cells[strip])
-        if parts is None and cell_of is None:
-            return MemberPieces(curves, n_cells)
-        if parts is None:
-            spans = np.zeros((2, len(rows)), dtype=np.int64)
-            spans[1] = len(cell_of)
-            none = np.empty(0, dtype=np.int64)
-            return MemberPieces(
-                DESCENT.within_parts(*curves, spans, cell_of, none), n_cells
-            )
-        spans = parts.spans(rows)
-        cells = parts.cell_of if cell_of is None else cell_of[parts.cell_of]
-        curves = DESCENT.within_parts(*curves, spans, cells, parts.own(rows))
-        return MemberPieces(curves, n_cells, spans)
+        curves = self.on_strips(pieces, some)
+        if not self.is_cut[some[0]]:
+            return curves
+        cells, own = [], np.full((len(rows), len(some)), -1)
+        spans = np.zeros((2, len(rows), len(some)), dtype=np.int64)
+        for k, m in enumerate(some):
+            parts = self.members[m].parts
+            if parts is None:
+                cells.append(self.cell_of[m])
+                spans[1, :, k] = len(cells[-1])
+                continue
+            cells.append(self.cell_of[m][parts.cell_of])
+            spans[:, :, k] = parts.spans(rows)
+            if parts.has_own:
+                own[:, k] = parts.own(rows)
+        places = np.cumsum([0, *map(len, cells[:-1])])
+        cut = DESCENT.cut(curves, spans, np.concatenate(cells), places, own)
+        return KernelCurves(*cut)
 
     def pieces(self, codes):
         """Yield the curves of rows, some at a time.
@@ -251,10 +265,6 @@ class Strips:
             yield rows, TreePieces(starts, cells, moved), raw
             per_row = (len(cells) * len(moved)) // len(starts) + 1
             first = rows.stop
-
-
-def _places(codes, some):
-    return np.searchsorted(codes, some).astype(np.int32)
 
 
 def _marks(table, features, used, first_cell):

@@ -322,13 +322,16 @@ class PartCells:
         part = self.of_row[rows]
         return np.stack([self.bounds[part], self.bounds[part + 1]])
 
+    @property
+    def has_own(self):
+        """Whether the grid holds each row's own value."""
+        return self._codes is not None
+
     def own(self, rows):
-        """The cell of each row's own value; empty where the grid has values of its own.
+        """The cell of each row's own value, where the grid holds it.
 
         A row that is moved to its own value is not moved: exactly 0, not by rounding.
         """
-        if self._codes is None:
-            return np.empty(0, dtype=np.int64)
         return self.of_value[self._codes[rows]].astype(np.int64)
 
     def steps(self, steps, rows):
@@ -351,8 +354,8 @@ class PartCells:
         )
         end = np.append(begin[1:], 0)
         end[bounds[1:] - 1] = spans[1]
-        own = self.own(rows)
-        if len(own):
+        if self.has_own:
+            own = self.own(rows)
             moved[:, (begin <= own[row]) & (own[row] < end)] = 0.0
         kept = np.flatnonzero(begin < end)
         first = np.searchsorted(kept, bounds[:-1])

@@ -8,7 +8,7 @@ In small trees, rows that answer all questions alike go down as one. A split ask
 one question. Trees that ask `QUESTIONS` of them together tell 2^QUESTIONS kinds of rows
 apart, however many rows there are. So the answers of each row are put into the bits of
 one number, one row of each kind goes down, and what it finds holds for all rows of its
-kind.
+kind. The compiled kernel does so below single nodes of large trees as well.
 """
 
 from functools import cached_property
@@ -150,43 +150,94 @@ def set_number(ranks):
     return number
 
 
-def count_masses(paths, roots, codes, weights, masses):
+class CodedRows:
+    """Rows by their codes, and in small trees by their kinds.
+
+    Parameters
+    ----------
+    table : TreeTable
+    codes : ndarray of shape (n_features, n_rows)
+    """
+
+    def __init__(self, table, codes):
+        self.table, self.codes = table, codes
+
+    @cached_property
+    def kinds(self):
+        """A list of roots of some trees, and the kinds that they tell apart.
+
+        Each is (roots, kind of each row, codes of a row of each kind); kinds are None
+        and codes those of all rows where rows do not go by kinds.
+        """
+        table, codes = self.table, self.codes
+        few = codes.shape[1] < ROWS_OF_KIND * KINDS
+        if few or not table.is_small or table.max_leaves == 1:
+            return [(table.roots, None, codes)]
+        found, missing = [], some_missing(table, codes)
+        for trees, nodes in _in_groups(table):
+            kind = np.zeros(codes.shape[1], dtype=np.uint8)
+            for question, node in enumerate(nodes):
+                feature = table.feature[node]
+                goes = goes_left(table, node, codes[feature], missing[feature])
+                kind |= goes.view(np.uint8) << question
+            row = np.zeros(KINDS, dtype=np.intp)  # any row where a kind has none
+            row[kind] = np.arange(len(kind))
+            found.append((table.roots[trees], kind, codes[:, row]))
+        return found
+
+    def going_down(self, roots):
+        """`kinds`; or all rows themselves, down trees with some roots."""
+        return self.kinds if roots is None else [(roots, None, self.codes)]
+
+
+def count_masses(paths, rows, weights, masses, roots=None):
     """Add the masses m(L, V) of every leaf and set of moving features.
 
     Parameters
     ----------
     paths : Paths
-    roots : ndarray of shape (n_trees,)
-        Of the trees that the rows go down.
-    codes : ndarray of shape (n_features, n_rows)
+    rows : CodedRows
     weights : ndarray of shape (n_rows,), or None
         None: all 1.
     masses : list of ndarray of shape (n_sets,)
         Of the sets of 0, 1, ... features, as `Paths.sets` has them; added to.
+    roots : ndarray of shape (n_trees,), default=None
+        Of the trees that the rows go down; None: of all.
     """
-    for leaf, violated, rows in lists_of_rows(paths, roots, codes, len(masses) - 1):
-        number = paths.first(len(violated))[leaf] + set_number(violated)
-        mass = len(rows) if weights is None else weights.take(rows).sum()
-        masses[len(violated)][number] += mass
+    for some, kind, codes in rows.going_down(roots):
+        brought = weights
+        if kind is not None:
+            brought = np.bincount(kind, weights, KINDS)
+        for leaf, violated, listed in lists_of_rows(
+            paths, some, codes, len(masses) - 1
+        ):
+            number = paths.first(len(violated))[leaf] + set_number(violated)
+            mass = len(listed) if brought is None else brought.take(listed).sum()
+            masses[len(violated)][number] += mass
 
 
-def add_found(paths, roots, codes, amounts, sums):
+def add_found(paths, rows, amounts, sums, roots=None):
     """Add up what rows find at the leaves that they reach as one feature moves.
 
     Parameters
     ----------
-    paths, roots, codes : see `count_masses`
+    paths, rows, roots : see `count_masses`
     amounts : ndarray of shape (2, n_raw, n_sets)
         For each set of one feature what a row finds that violates none on the way to
         the leaf, and what one finds that violates this one.
     sums : ndarray of shape (n_features, n_raw, n_rows)
         Added to.
     """
-    for leaf, violated, rows in lists_of_rows(paths, roots, codes, 1):
-        first, last = paths.first(1)[leaf : leaf + 2]
-        found = amounts[len(violated)]
-        for s in [first + violated[0]] if violated else range(first, last):
-            sums[paths.features[s]][:, rows] += found[:, [s]]
+    for some, kind, codes in rows.going_down(roots):
+        found = sums if kind is None else np.zeros((*sums.shape[:2], KINDS))
+        for leaf, violated, listed in lists_of_rows(paths, some, codes, 1):
+            first, last = paths.first(1)[leaf : leaf + 2]
+            of_leaf = amounts[len(violated)]
+            for s in [first + violated[0]] if violated else range(first, last):
+                found[paths.features[s]][:, listed] += of_leaf[:, [s]]
+        if kind is not None:
+            for of_feature in np.flatnonzero(found.any(axis=(1, 2))):
+                sums[of_feature] += found[of_feature][:, kind]
 
 
 def lists_of_rows(paths, roots, codes, order):
@@ -194,7 +245,9 @@ def lists_of_rows(paths, roots, codes, order):
 
     Parameters
     ----------
-    paths, roots, codes : see `count_masses`
+    paths : Paths
+    roots : ndarray of shape (n_trees,)
+    codes : ndarray of shape (n_features, n_rows)
     order : int
         Of how many features the conditions may be violated.
     """
@@ -235,38 +288,6 @@ def goes_left(table, node, codes, some_missing):
 def some_missing(table, codes):
     """Whether a value of each feature is missing; codes (n_features, n_rows)."""
     return codes.max(axis=1) == table.missing_code
-
-
-def alike(table, codes):
-    """Yield some trees at a time, and the kinds of rows that they tell apart.
-
-    Parameters
-    ----------
-    table : TreeTable
-    codes : ndarray of shape (n_features, n_rows)
-
-    Yields
-    ------
-    roots : ndarray of shape (n_trees,)
-    kind : ndarray of shape (n_rows,)
-    codes_of_kinds : ndarray of shape (n_features, n_kinds)
-        Of a row of each kind, and of any row where a kind has none.
-    """
-    n_rows, small = codes.shape[1], 1 < table.max_leaves <= QUESTIONS + 1
-    if not small or n_rows < ROWS_OF_KIND * KINDS:
-        yield table.roots, np.arange(n_rows), codes
-        return
-    missing = some_missing(table, codes)
-    for trees, nodes in _in_groups(table):
-        kind = np.zeros(n_rows, dtype=np.uint8)
-        for question, node in enumerate(nodes):
-            feature = table.feature[node]
-            goes = goes_left(table, node, codes[feature], missing[feature])
-            kind |= goes.view(np.uint8) << question
-        kind = kind.astype(np.intp)
-        row = np.zeros(KINDS, dtype=np.intp)
-        row[kind] = np.arange(len(kind))
-        yield table.roots[trees], kind, codes[:, row]
 
 
 def _in_groups(table):

@@ -37,9 +37,8 @@ from skvarimp._response.responses.trees import compiled_trees, masses
 from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
     ORDER,
+    CodedRows,
     Paths,
-    alike,
-    count_masses,
     set_number,
 )
 from skvarimp._response.responses.trees.plain import mean_of_group
@@ -54,25 +53,21 @@ class Means:
     Parameters
     ----------
     paths : Paths
-    codes : ndarray of shape (n_features, n_rows)
+    rows : CodedRows
     weights : ndarray of shape (n_rows,)
     order : int
         How many features move at once, at most.
-    count : callable, default=count_masses
-        What counts the masses.
+    count_masses : callable
+        That of `lists_of`.
     """
 
-    def __init__(self, paths, codes, weights, order, count=count_masses):
+    def __init__(self, paths, rows, weights, order, count_masses):
         self.table, self.paths = paths.table, paths
         self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
         unit, weights = 1.0, np.ascontiguousarray(weights, float)
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
-        for roots, kind, codes_of in alike(self.table, codes):
-            of_rows = weights
-            if codes_of is not codes:
-                of_rows = np.bincount(kind, weights, codes_of.shape[1]).astype(float)
-            count(paths, roots, codes_of, of_rows, self.masses)
+        count_masses(paths, rows, weights, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets, self._alone = {}, {}
@@ -209,9 +204,10 @@ class Averaged:
         paths = Paths(response.trees, moving)
         if paths.n_sets(order) > numbers_at_once(HELD):
             return None
-        codes = response.codes.by_feature(self.table, self.rows)
-        count = lists_of(response).count_masses
-        return Means(paths, codes, self.weights, order, count)
+        rows = CodedRows(
+            response.trees, response.codes.by_feature(self.table, self.rows)
+        )
+        return Means(paths, rows, self.weights, order, lists_of(response).count_masses)
 
     def means_of(self, features):
         """`Means` of a few features; None where they have too many sets."""
@@ -319,7 +315,8 @@ def products(response, codes, members, slopes):
 
     Returns
     -------
-    ndarray of shape (n_members, n_raw, n_rows)
+    list of ndarray of shape (n_raw, n_rows)
+        One per member.
     """
     table, moves = response.trees, [member.feature for member in members]
     moving, total = np.zeros((2, table.n_raw, len(table.columns)))
@@ -334,16 +331,9 @@ def products(response, codes, members, slopes):
     amounts = np.empty((2, *value.shape))
     amounts[:] = value * (met - total[:, paths.features]), value * met
     sums = np.zeros((len(table.columns), table.n_raw, codes.shape[1]))
-    for roots, kind, codes_of in alike(table, codes):
-        if codes_of is codes:
-            lists_of(response).add_found(paths, roots, codes, amounts, sums)
-            continue
-        of_kinds = np.zeros((*sums.shape[:2], codes_of.shape[1]))
-        lists_of(response).add_found(paths, roots, codes_of, amounts, of_kinds)
-        for of_feature, found in zip(sums, of_kinds):
-            if found.any():
-                of_feature += found[:, kind]
-    return sums[moves]
+    rows = CodedRows(table, codes)
+    lists_of(response).add_found(paths, rows, amounts, sums)
+    return [sums[feature] for feature in moves]
 
 
 def _over_edges(member, slope):

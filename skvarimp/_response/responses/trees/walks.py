@@ -6,22 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from skvarimp._compiled import kernel
-from skvarimp._response.directions import MeanCurve
 from skvarimp._response.engine import Task, Walker
-from skvarimp._response.mean_curves import (
-    IndividualFlatness,
-    OwnShare,
-    PartialDependence,
-    TotalShare,
-)
-from skvarimp._response.reductions import (
-    AbsoluteError,
-    Observed,
-    Pairs,
-    Range,
-    SquaredError,
-)
+from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.responses.trees.compiled_trees import Strips
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
 from skvarimp._response.responses.trees.means import (
@@ -31,9 +17,8 @@ from skvarimp._response.responses.trees.means import (
     with_slopes,
 )
 from skvarimp._response.responses.trees.plain import Linked
-from skvarimp._response.shapes.shape import reduced
-from skvarimp._response.shapes.steps import StepCurves, Steps
-from skvarimp._response.states import Merging, State
+from skvarimp._response.responses.trees.taking import Taking
+from skvarimp._response.states import State
 from skvarimp._running.memory import (
     HELD,
     even_slices,
@@ -41,7 +26,6 @@ from skvarimp._running.memory import (
     working_bytes,
 )
 
-PIECES = kernel("pieces")
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
 
 
@@ -139,7 +123,7 @@ class TreeWalker(Walker):
         walk = self.walk
         alone = partial(averaged_alone, self.response, walk)
         means = mean_curves(self.shared.get("averaged", alone), walk, members)
-        return with_slopes(walk, members, means, np.abs(walk.base).max(axis=1))
+        return with_slopes(walk, members, means, walk.size)
 
     def run(self, task):
         first = task.positions[0]
@@ -186,13 +170,11 @@ class TreeWalker(Walker):
 
     def _taken(self, task, members, plan):
         """The states of members whose reductions take the pieces of their curves."""
-        walk, gap, kernels = self.walk, self.response.gap, plan is not None
-        taking = [Taking(walk, m, task.rows, gap, kernels) for m in members]
+        taking = Taking(self.walk, members, task.rows, self.response.gap, plan)
         pieces = self._from_steps if plan is None else self._from_kernels
         for rows, curves in pieces(task.rows, members, plan):
-            for of_member, of_rows in zip(taking, curves):
-                of_member.add(rows, of_rows)
-        return [of_member.merged() for of_member in taking]
+            taking.add(rows, curves)
+        return taking.merged()
 
     def _from_steps(self, rows, members, _):
         """Yield (rows, the `Steps` of each member), by plain NumPy."""
@@ -207,65 +189,16 @@ class TreeWalker(Walker):
         yield rows, own
 
     def _from_kernels(self, rows, members, plan):
-        """Yield (rows, the `MemberPieces` of each member), some rows at a time."""
+        """Yield (rows, `TreePieces`), some rows at a time."""
         walk, response = self.walk, self.response
         codes = response.codes.rows(walk.table)[walk.rows[rows]]
         for part, pieces, raw in plan.pieces(codes):
             some = slice(rows.start + part.start, rows.start + part.stop)
-            which = walk.rows[some]
             if response.link is not None:
-                base = walk.base[:, some]
+                base, which = walk.base[:, some], walk.rows[some]
                 linked = Linked(response, walk.table, which, base, raw)
                 pieces = pieces.linked(linked.of_each(members, walk.moves))
-            yield some, (plan.curves(pieces, m, which) for m in range(len(members)))
-
-
-class Taking:
-    """The reductions of one member, which take its curves some rows at a time.
-
-    Parameters
-    ----------
-    walk : Walk
-    member : Member
-    rows : slice
-        The evaluated rows that will be added.
-    gap : float
-        See `settled`.
-    kernels : bool
-        Whether reductions run in compiled kernels, where there is one.
-    """
-
-    def __init__(self, walk, member, rows, gap, kernels):
-        self._walk, self._member, self._rows, self._gap = walk, member, rows, gap
-        self._states, self._left = [], []
-        for reduction in walk.reductions_of(member.position):
-            kind = KINDS.get(type(reduction)) if kernels else None
-            if kind is not None:
-                self._states.append(kind(reduction, member, walk, rows))
-            else:
-                self._states.append(Merging())
-                self._left.append(reduction)
-
-    def add(self, rows, curves):
-        """Take the curves of some of the rows, `MemberPieces` or `Steps`."""
-        part = slice(rows.start - self._rows.start, rows.stop - self._rows.start)
-        for state in self._states:
-            if isinstance(state, Summed):
-                state.add(curves.of_kernels, part)
-        if not self._left:
-            return
-        member = self._member
-        of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
-        steps = curves if isinstance(curves, Steps) else curves.steps()
-        shape = StepCurves(self._walk.margins(rows, *of_cells), steps, self._gap)
-        found = iter(reduced(self._left, shape))
-        for state in self._states:
-            if isinstance(state, Merging):
-                state.add(next(found))
-
-    def merged(self):
-        """The `State` of each reduction."""
-        return [of_reduction.merged() for of_reduction in self._states]
+            yield some, pieces
 
 
 def member_of(response, walk, position):
@@ -284,107 +217,3 @@ def serves(response, walk, member, n_rows):
         return False
     wanted = walk.reductions_of(member.position)
     return [type(reduction) for reduction in wanted] == [PartialDependence]
-
-
-class Summed:
-    """A reduction of one member that a compiled kernel adds up, some rows at a time.
-
-    Parameters
-    ----------
-    kind : str
-        Of the kernel `reduce`.
-    reduction : Reduction
-    member : Member
-    walk : Walk
-    rows : slice
-        The evaluated rows that will be added.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_outputs, n_rows)
-    sums : ndarray of shape (n_outputs, n_cells + 1)
-        From one cell to the next.
-    points : ndarray of shape (n_outputs, n_rows)
-        What distances are taken from: 0, the unmoved response.
-    """
-
-    def __init__(self, kind, reduction, member, walk, rows):
-        self.kind = kind
-        n_outputs, n_rows = len(walk.base), rows.stop - rows.start
-        self.rows, self.points = np.zeros((2, n_outputs, n_rows))
-        self.sums = np.zeros((n_outputs, len(member.probabilities) + 1))
-        counts = kind == "deviations"
-        of_cells = member.multiplicity if counts else member.probabilities
-        self.below = np.append(0.0, np.cumsum(of_cells))
-        self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
-
-    def add(self, curves, rows):
-        """Add some rows' curves.
-
-        Parameters
-        ----------
-        curves : tuple
-            bounds, cells, moved, as the kernels take them.
-        rows : slice
-            Which of the rows to be added these are.
-        """
-        of_rows = self.weights[rows], self.points[:, rows], self.rows[:, rows]
-        PIECES.reduce(self.kind, *curves, self.below, *of_rows, self.sums)
-
-    def merged(self):
-        """The `State` of all rows, as the reduction itself would make it."""
-        return State(self.rows[np.newaxis], self.cells())
-
-    def cells(self):
-        """The sums, (1, n_outputs, n_cells)."""
-        return np.cumsum(self.sums[:, :-1], axis=1)[np.newaxis]
-
-
-class SummedLoss(Summed):
-    """A loss that is a distance, or its square, from the target."""
-
-    def __init__(self, kind, reduction, member, walk, rows):
-        super().__init__(kind, reduction, member, walk, rows)
-        y, base = walk.y[rows], walk.base[:, rows]
-        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
-        unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
-        self.unmoved, self.rows, self.sums = unmoved, self.rows[:1], self.sums[:1]
-
-    def merged(self):
-        rows = np.stack([self.rows[0], self.unmoved])
-        return State(rows[np.newaxis], self.cells())
-
-
-class SummedMeans(Summed):
-    """`PartialDependence` and `OwnShare`."""
-
-    def __init__(self, reduction, member, walk, rows):
-        super().__init__("means", reduction, member, walk, rows)
-        n_numbers = len(self.sums) * member.n_cells
-        self.kept, *how = reduction.kept(rows, self.weights, n_numbers)
-        self.factors, groups, n_groups = how
-        self.groups = np.asarray(groups, dtype=np.int64)
-        self.sketch = np.zeros((len(self.sums), n_groups, member.n_cells))
-
-    def add(self, curves, rows):
-        of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
-        PIECES.means(*curves, *of_rows, self.sums, self.sketch)
-
-    def merged(self):
-        sketch = np.cumsum(self.sketch, axis=2, out=self.sketch)[np.newaxis]
-        return State(cells=self.cells(), **{self.kept: sketch})
-
-
-# Which kernel adds up a reduction, by its exact type.
-KINDS = {
-    Pairs: partial(Summed, "pairs"),
-    Observed: partial(Summed, "distances"),
-    TotalShare: partial(Summed, "variances"),
-    SquaredError: partial(SummedLoss, "squares"),
-    AbsoluteError: partial(SummedLoss, "distances"),
-    Range: partial(Summed, "extents"),
-    IndividualFlatness: partial(Summed, "deviations"),
-    PartialDependence: SummedMeans,
-    OwnShare: SummedMeans,
-    MeanCurve: partial(Summed, "drifts"),
-}

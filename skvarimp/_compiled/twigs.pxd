@@ -1,0 +1,27 @@
+from libc.stdint cimport int32_t, uint8_t, uint16_t
+
+cdef enum:
+    QUESTIONS = 8  # of a twig, at most
+    KINDS = 256  # of rows, at most
+
+ctypedef fused Code:  # small ones are read faster
+    uint8_t
+    uint16_t
+    int32_t
+
+
+cdef class Twigs:
+    cdef const int32_t[:, ::1] nodes, questions
+    cdef const uint8_t[::1] missing_left
+    cdef const int32_t[::1] missing_code, twig, bit
+    cdef const uint8_t[:, ::1] sets
+    cdef uint8_t[:, ::1] kinds
+    cdef int32_t[::1] known  # the twig that each of the kinds are of
+
+    cdef void forget(self) noexcept nogil
+    cdef bint begin(self, int32_t node) noexcept nogil
+    cdef Py_ssize_t n_kinds(self, int32_t root) noexcept nogil
+    cdef uint8_t *kinds_in(self, int32_t root) noexcept nogil
+
+
+cdef void find_kinds(Twigs twigs, int32_t root, const Code[:, ::1] codes) noexcept nogil
