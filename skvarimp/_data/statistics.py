@@ -367,11 +367,7 @@ def root_of_squares(values):
 
     Values are scaled before they are squared, so that no square vanishes or overflows.
     """
-    largest, smallest = (
-        values.max(axis=-1, initial=0.0),
-        values.min(axis=-1, initial=0.0),
-    )
-    size = np.maximum(largest, -smallest)
+    size = np.abs(values).max(axis=-1, initial=0.0)
     scaled = values / np.where(size > 0, size, 1.0)[..., np.newaxis]
     return size * np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
 
@@ -383,12 +379,8 @@ def t_quantile(probability, freedom):
 
 def skewness_of(terms, errors):
     """The sum of cubes of terms along the last axis over that of standard errors."""
-    return sum_of_cubes(terms / np.where(errors > 0, errors, np.inf)[..., np.newaxis])
-
-
-def sum_of_cubes(values):
-    """The sum of cubes along the last axis."""
-    return np.einsum("...i,...i->...", values * values, values)
+    shares = terms / np.where(errors > 0, errors, np.inf)[..., np.newaxis]
+    return np.einsum("...i,...i->...", shares * shares, shares)
 
 
 def unit_of(values):

@@ -14,9 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._compiled import use_compiled
+from skvarimp._compiled import kernel, use_compiled
 from skvarimp._running.memory import CACHE, slices
 
+CREDIT = kernel("tree_credit")
 QUESTIONS = 8  # asked by a twig, at most
 
 
@@ -154,13 +155,11 @@ class NodeTable:
             codes = np.where(missing, 0, numbers).astype(dtype)
         else:
             codes = np.empty(len(numbers), dtype=dtype)
-            cuts = self.cuts[feature]
             if use_compiled():
-                from skvarimp._compiled.tree_credit import count_below
-
-                count_below(cuts, np.ascontiguousarray(numbers), codes)
+                numbers = np.ascontiguousarray(numbers)
+                CREDIT.count_below(self.cuts[feature], numbers, codes)
             else:
-                codes[:] = np.searchsorted(cuts, numbers)
+                codes[:] = np.searchsorted(self.cuts[feature], numbers)
         codes[missing] = self.missing_code[feature]
         return codes
 
@@ -195,15 +194,12 @@ class NodeTable:
             None: all of them.
         """
         roots = self.roots if trees is None else self.roots[trees]
-        codes = np.ascontiguousarray(codes)
         leaves = np.empty((len(roots), len(codes)), dtype=np.int32)
         if use_compiled() and self.columns.size:
-            from skvarimp._compiled.tree_credit import go_down
-
-            go_down(codes, self, roots, leaves)
+            CREDIT.go_down(np.ascontiguousarray(codes), self, roots, leaves)
             return leaves
         for rows in slices(len(codes), len(roots), CACHE):
-            leaves[:, rows] = self._at_end(codes[rows], roots)
+            leaves[:, rows] = self._at_end(np.ascontiguousarray(codes[rows]), roots)
         return leaves
 
     def _at_end(self, codes, roots):
@@ -267,33 +263,25 @@ class TreeTable(NodeTable):
         """Leaves of the largest tree."""
         return int(np.bincount(self.tree[self.feature < 0]).max())
 
-    @property
-    def is_small(self):
-        """Whether every tree asks at most 8 questions."""
-        return self.max_leaves <= QUESTIONS + 1
-
     @cached_property
     def twigs(self):
         """The largest subtrees with at most 8 questions, as `twigs.pyx` reads them."""
-        children, inner = self.children.reshape(-1, 2), self.feature >= 0
-        asks = np.zeros(len(inner), dtype=np.int32)
-        by_depth = [inner & (self.depth == d) for d in range(self.max_depth)]
-        for level in reversed(by_depth):
-            asks[level] = 1 + asks[children[level]].sum(axis=1)
-        small = inner & (asks <= QUESTIONS)
+        asks = (self.feature >= 0).astype(np.int32)
+        for d in range(self.max_depth, 0, -1):
+            level = self.depth == d
+            np.add.at(asks, self.parent[level], asks[level])
+        small = (self.feature >= 0) & (asks <= QUESTIONS)
         begins = small & ~np.append(small, False)[self.parent]
         twig = np.where(begins, np.cumsum(begins) - 1, -1).astype(np.int32)
-        for level in by_depth:
-            below = children[level & small]
-            twig[below] = np.where(inner[below], twig[level & small, np.newaxis], -1)
-        nodes = np.flatnonzero(small)
-        nodes = nodes[np.lexsort((self.depth[nodes], twig[nodes]))]
-        bit = np.zeros(len(inner), dtype=np.int32)
+        for d in range(1, self.max_depth):
+            inside = small & ~begins & (self.depth == d)
+            twig[inside] = twig[self.parent[inside]]
+        nodes = np.lexsort((self.depth, twig))[np.count_nonzero(~small) :]
+        bit = np.zeros_like(twig)
         bit[nodes] = np.arange(len(nodes)) - np.searchsorted(twig[nodes], twig[nodes])
         questions = np.full((begins.sum(), QUESTIONS), -1, dtype=np.int32)
         questions[twig[nodes], bit[nodes]] = nodes
-        most = np.bincount(self.tree[begins], minlength=1).max()
-        return twig, bit, questions, int(most)
+        return twig, bit, questions, np.bincount(self.tree[begins], minlength=1).max()
 
     @cached_property
     def flat(self):
@@ -315,7 +303,7 @@ class TreeTable(NodeTable):
         )
 
     def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k != "flat"}
+        return {k: v for k, v in vars(self).items() if k not in ("flat", "twigs")}
 
     def _read_edges(self):
         n_nodes = len(self.feature)

@@ -15,8 +15,7 @@ AbsoluteError   Loss with loss(y, f) = \\|y - f\\|
 
 `reduce` asks a shape of curves (`shapes/shape.py`) for the sums it needs and makes a
 `State` of them, states merge by `State.merged`, and `finish` gives the importance of
-each output and the standard error of their mean. A new reduction needs nothing else:
-it works for every shape."""
+each output and the standard error of their mean. A new one works for every shape."""
 
 from dataclasses import dataclass, replace
 
@@ -165,9 +164,8 @@ class Sample:
         errors, skewness = self.units.error_and_skewness(psi)
         finished = Finished(importances, errors, curves=curves, skewness=skewness)
         finished.directions = None if curves is None else self.directions(curves)
-        if len(self.scale) == 1:
-            finished.errors_per_output = errors[:, np.newaxis]
-        else:
+        finished.errors_per_output = errors[:, np.newaxis]
+        if len(self.scale) > 1:
             of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
             finished.errors_per_output = of_outputs.T / self.scale
         if self.keep_rows:

@@ -6,21 +6,36 @@ some at a time. Links are followed, and reductions run, on the pieces of all cur
 """
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from skvarimp._compiled import kernel
+from skvarimp._data.statistics import running_sums
+from skvarimp._models.tree_table import QUESTIONS
+from skvarimp._response.directions import MeanCurve
+from skvarimp._response.mean_curves import (
+    IndividualFlatness,
+    OwnShare,
+    PartialDependence,
+    TotalShare,
+)
+from skvarimp._response.reductions import (
+    AbsoluteError,
+    Observed,
+    Pairs,
+    Range,
+    SquaredError,
+)
 from skvarimp._response.responses.trees.curves import edge_steps
 from skvarimp._response.shapes.steps import Steps
-from skvarimp._running.memory import BLOCK, CACHE, at_once, even_slices
+from skvarimp._response.states import State
+from skvarimp._running.memory import BLOCK, CACHE, at_once
 
-DESCENT, MASSES = kernel("descent"), kernel("masses")
+DESCENT, PIECES = kernel("descent"), kernel("pieces")
 WORD = 64  # a member's flat cells begin at a multiple of it
-# Kinds of rows are found for all rows. They serve lists of so many rows, and of one in
-# so many of all.
-LONG, SHARE = 512, 24
 
 
 @dataclass
@@ -89,41 +104,8 @@ def steps_of_rows(table, codes, members, with_raw=False):
     """Do as `plain.steps_of_rows`."""
     plan = Strips(table, members, with_raw, apart=True)
     for _, pieces, raw in plan.pieces(codes):
-        yield (
-            [
-                plan.on_strips(pieces, [m]).steps(n_cells)
-                for m, n_cells in enumerate(plan.n_cells)
-            ],
-            raw,
-        )
-
-
-def count_masses(paths, rows, weights, masses, roots=None):
-    """Do as `masses.count_masses`."""
-    for some, *lists in _in_lists(paths, rows, len(masses), roots):
-        of_rows = None if weights is None else weights[some]
-        MASSES.count_masses(*lists, masses, of_rows)
-
-
-def add_found(paths, rows, amounts, sums, roots=None):
-    """Do as `masses.add_found`."""
-    most = at_once(sums.shape[0] * sums.shape[1])
-    for some, *lists in _in_lists(paths, rows, 2, roots, most):
-        MASSES.add_found(*lists, paths.features, amounts, sums[..., some])
-
-
-def _in_lists(paths, rows, n_sizes, roots, most=np.inf):
-    """Yield slices of rows, and for the rows of each `Lists`, roots and codes."""
-    table, firsts = paths.table, [paths.first(size) for size in range(n_sizes)]
-    # all nodes are read once per slice: many of them are worth many rows
-    numbers = max(CACHE, min(4 * BLOCK, 4 * len(table.feature)))
-    step = min(most, at_once(table.max_depth + 2, numbers))
-    how = table.flat, table.twigs, paths.rank, table.max_depth, firsts
-    for some in even_slices(rows.codes.shape[1], step):
-        n_rows = some.stop - some.start
-        lists = MASSES.Lists(*how, n_rows, max(LONG, n_rows // SHARE))
-        codes = np.ascontiguousarray(rows.codes[:, some])
-        yield some, lists, table.roots if roots is None else roots, codes
+        each = enumerate(plan.n_cells)
+        yield [plan.on_strips(pieces, [m]).steps(n) for m, n in each], raw
 
 
 class Strips:
@@ -165,7 +147,8 @@ class Strips:
         if not all_trees:
             moving = [member.feature for member in members]
             trees = table.trees_with(np.isin(np.arange(len(table.columns)), moving))
-        twigs = table.twigs if table.is_small else None
+        small = table.max_leaves <= QUESTIONS + 1
+        twigs = table.twigs if small else None
         self.forest = table.roots[trees], table.max_depth, twigs
         keys = range(len(members)) if apart else [m.feature for m in members]
         strips = {}
@@ -305,3 +288,110 @@ def _marks(table, features, used, first_cell):
         marks.append(at)
         n += len(at)
     return np.concatenate(marks).astype(np.int32), spans
+
+
+class Summed:
+    """A reduction of some members that a compiled kernel adds up, some rows at a time.
+
+    Parameters
+    ----------
+    kind : str
+        Of the kernel `reduce`.
+    reduction : Reduction
+    members : list of Member
+    walk : Walk
+    rows : slice
+        The evaluated rows that will be added.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_members, n_outputs, n_rows)
+    sums : ndarray of shape (n_outputs, n)
+        From one cell to the next, n_cells + 1 of each member, from `places` on.
+    points : ndarray of shape (n_outputs, n_rows)
+        What distances are taken from: 0, the unmoved response.
+    """
+
+    def __init__(self, kind, reduction, members, walk, rows):
+        self.kind, counts = kind, kind == "deviations"
+        below = [
+            running_sums(member.multiplicity if counts else member.probabilities)
+            for member in members
+        ]
+        self.places, self.below = (
+            np.cumsum([0, *map(len, below)]),
+            np.concatenate(below),
+        )
+        n_outputs, n_rows = len(walk.base), rows.stop - rows.start
+        self.rows = np.zeros((len(members), n_outputs, n_rows))
+        self.points = np.zeros((n_outputs, n_rows))
+        self.sums = np.zeros((n_outputs, self.places[-1]))
+        self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
+
+    def add(self, curves, rows):
+        """Add the `KernelCurves` of a slice of the rows."""
+        of_cells = self.places, self.below
+        of_rows = self.weights[rows], self.points[:, rows], self.rows[..., rows]
+        PIECES.reduce(self.kind, curves, *of_cells, *of_rows, self.sums)
+
+    def merged(self):
+        """Yield the `State` of all rows, as the reduction itself would make it."""
+        for of_rows, cells in zip(self.rows, self.of_members(self.sums)):
+            yield State(of_rows[np.newaxis], cells)
+
+    def of_members(self, sums):
+        """The sums of each member up to each cell, a list of (1, ..., n_cells)."""
+        each = [sums[..., a : b - 1] for a, b in pairwise(self.places)]
+        return [np.cumsum(own, axis=-1, out=own)[np.newaxis] for own in each]
+
+
+class SummedLoss(Summed):
+    """A loss that is a distance, or its square, from the target."""
+
+    def __init__(self, kind, reduction, members, walk, rows):
+        super().__init__(kind, reduction, members, walk, rows)
+        y, base = walk.y[rows], walk.base[:, rows]
+        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
+        unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
+        self.unmoved, self.rows, self.sums = unmoved, self.rows[:, :1], self.sums[:1]
+
+    def merged(self):
+        for state in super().merged():
+            rows = np.stack([state.rows[0, 0], self.unmoved])
+            yield State(rows[np.newaxis], state.cells)
+
+
+class SummedMeans(Summed):
+    """`PartialDependence` and `OwnShare`, whose rows are kept in one way."""
+
+    def __init__(self, reduction, members, walk, rows):
+        super().__init__("means", reduction, members, walk, rows)
+        n_numbers = len(self.sums) * members[0].n_cells
+        self.kept, *how = reduction.kept(rows, self.weights, n_numbers)
+        self.factors, groups, n_groups = how
+        self.groups = np.asarray(groups, dtype=np.int64)
+        self.sketch = np.zeros((len(self.sums), n_groups, self.places[-1]))
+
+    def add(self, curves, rows):
+        of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
+        PIECES.means(curves, self.places, *of_rows, self.sums, self.sketch)
+
+    def merged(self):
+        cells = self.of_members(self.sums)
+        for cells, sketch in zip(cells, self.of_members(self.sketch)):
+            yield State(cells=cells, **{self.kept: sketch})
+
+
+# Which kernel adds up a reduction, by its exact type.
+KINDS = {
+    Pairs: partial(Summed, "pairs"),
+    Observed: partial(Summed, "distances"),
+    TotalShare: partial(Summed, "variances"),
+    SquaredError: partial(SummedLoss, "squares"),
+    AbsoluteError: partial(SummedLoss, "distances"),
+    Range: partial(Summed, "extents"),
+    IndividualFlatness: partial(Summed, "deviations"),
+    PartialDependence: SummedMeans,
+    OwnShare: SummedMeans,
+    MeanCurve: partial(Summed, "drifts"),
+}

@@ -171,7 +171,7 @@ class CodedRows:
         """
         table, codes = self.table, self.codes
         few = codes.shape[1] < ROWS_OF_KIND * KINDS
-        if few or not table.is_small or table.max_leaves == 1:
+        if few or not 1 < table.max_leaves <= QUESTIONS + 1:
             return [(table.roots, None, codes)]
         found, missing = [], some_missing(table, codes)
         for trees, nodes in _in_groups(table):

@@ -33,7 +33,7 @@ import numpy as np
 
 from skvarimp._data.values import numbered
 from skvarimp._response.reductions import Sample
-from skvarimp._response.responses.trees import compiled_trees, masses
+from skvarimp._response.responses.trees import compiled_masses, masses
 from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
     ORDER,
@@ -173,7 +173,7 @@ def counts_masses(response, n_rows, n_features):
 
 def lists_of(response):
     """What sends lists of rows down the trees: compiled kernels, or NumPy."""
-    return compiled_trees if response.compiled else masses
+    return compiled_masses if response.compiled else masses
 
 
 class Averaged:

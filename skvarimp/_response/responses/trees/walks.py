@@ -8,7 +8,7 @@ import numpy as np
 
 from skvarimp._response.engine import Task, Walker
 from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.responses.trees.compiled_trees import Strips
+from skvarimp._response.responses.trees.compiled_trees import KINDS, Strips, SummedMeans
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
 from skvarimp._response.responses.trees.means import (
     averaged_alone,
@@ -17,8 +17,9 @@ from skvarimp._response.responses.trees.means import (
     with_slopes,
 )
 from skvarimp._response.responses.trees.plain import Linked
-from skvarimp._response.responses.trees.taking import Taking
-from skvarimp._response.states import State
+from skvarimp._response.shapes.shape import reduced
+from skvarimp._response.shapes.steps import StepCurves
+from skvarimp._response.states import Merging, State
 from skvarimp._running.memory import (
     HELD,
     even_slices,
@@ -217,3 +218,83 @@ def serves(response, walk, member, n_rows):
         return False
     wanted = walk.reductions_of(member.position)
     return [type(reduction) for reduction in wanted] == [PartialDependence]
+
+
+class Taking:
+    """The reductions of some members, which take their curves some rows at a time.
+
+    Parameters
+    ----------
+    walk : Walk
+    members : list of Member
+    rows : slice
+        The evaluated rows that will be added.
+    gap : float
+        See `settled`.
+    plan : Strips or None
+        Given where reductions run in compiled kernels, if there is one.
+    """
+
+    def __init__(self, walk, members, rows, gap, plan):
+        self._walk, self._members, self._rows = walk, members, rows
+        self._gap, self._plan = gap, plan
+        self._left, together = [], {}  # what no kernel adds up, and what one does
+        for m, member in enumerate(members):
+            request, left = member.position // walk.n_entries, {}
+            for r, reduction in enumerate(walk.reductions_of(member.position)):
+                kind = None if plan is None else KINDS.get(type(reduction))
+                if kind is None:
+                    left[r] = reduction, Merging()
+                    continue
+                alike = kind, type(reduction), request, r, plan.is_cut[m]
+                if kind is SummedMeans:
+                    alike += (reduction.n_kept(len(walk.base) * member.n_cells),)
+                together.setdefault(alike, []).append((m, r, reduction))
+            self._left.append(left)
+        self._summed = []
+        for (kind, *_), each in together.items():
+            some, places, (reduction, *_) = zip(*each)
+            summed = kind(reduction, [members[m] for m in some], walk, rows)
+            self._summed.append((summed, list(some), places[0]))
+
+    def add(self, rows, curves):
+        """Take some of the rows: `TreePieces`, or the `Steps` of each member."""
+        which = self._walk.rows[rows]
+        part = slice(rows.start - self._rows.start, rows.stop - self._rows.start)
+        known = {}  # pairs and means, say, have the same curves
+        for summed, some, _ in self._summed:
+            ways = tuple(self._plan.way_of[m] for m in some)
+            if ways not in known:
+                known[ways] = self._plan.curves(curves, some, which)
+            summed.add(known[ways], part)
+        if self._plan is not None:
+            curves = self._steps(curves, which)
+        for member, left, steps in zip(self._members, self._left, curves):
+            if left:
+                self._reduce(member, left, rows, steps)
+
+    def _steps(self, pieces, which):
+        """Yield the `Steps` of the members that reductions are left of, else None."""
+        for m, (member, left) in enumerate(zip(self._members, self._left)):
+            spans = None if member.parts is None else member.parts.spans(which)
+            n_cells = len(member.probabilities)
+            curves = self._plan.curves(pieces, [m], which) if left else None
+            yield curves and curves.steps(n_cells, spans)
+
+    def _reduce(self, member, left, rows, steps):
+        of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
+        shape = StepCurves(self._walk.margins(rows, *of_cells), steps, self._gap)
+        reductions, merging = zip(*left.values())
+        for state, found in zip(merging, reduced(list(reductions), shape)):
+            state.add(found)
+
+    def merged(self):
+        """The `State` of each reduction of each member."""
+        states = [
+            {r: merging.merged() for r, (_, merging) in left.items()}
+            for left in self._left
+        ]
+        for summed, some, r in self._summed:
+            for m, state in zip(some, summed.merged()):
+                states[m][r] = state
+        return [[of_member[r] for r in sorted(of_member)] for of_member in states]
