@@ -6,14 +6,12 @@ some at a time. Links are followed, and reductions run, on the pieces of all cur
 """
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from skvarimp._compiled import kernel
-from skvarimp._data.statistics import running_sums
 from skvarimp._models.tree_table import QUESTIONS
 from skvarimp._response.directions import MeanCurve
 from skvarimp._response.mean_curves import (
@@ -31,10 +29,9 @@ from skvarimp._response.reductions import (
 )
 from skvarimp._response.responses.trees.curves import edge_steps
 from skvarimp._response.shapes.steps import Steps
-from skvarimp._response.states import State
 from skvarimp._running.memory import BLOCK, CACHE, at_once
 
-DESCENT, PIECES = kernel("descent"), kernel("pieces")
+DESCENT = kernel("descent")
 WORD = 64  # a member's flat cells begin at a multiple of it
 
 
@@ -290,108 +287,16 @@ def _marks(table, features, used, first_cell):
     return np.concatenate(marks).astype(np.int32), spans
 
 
-class Summed:
-    """A reduction of some members that a compiled kernel adds up, some rows at a time.
-
-    Parameters
-    ----------
-    kind : str
-        Of the kernel `reduce`.
-    reduction : Reduction
-    members : list of Member
-    walk : Walk
-    rows : slice
-        The evaluated rows that will be added.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_members, n_outputs, n_rows)
-    sums : ndarray of shape (n_outputs, n)
-        From one cell to the next, n_cells + 1 of each member, from `places` on.
-    points : ndarray of shape (n_outputs, n_rows)
-        What distances are taken from: 0, the unmoved response.
-    """
-
-    def __init__(self, kind, reduction, members, walk, rows):
-        self.kind, counts = kind, kind == "deviations"
-        below = [
-            running_sums(member.multiplicity if counts else member.probabilities)
-            for member in members
-        ]
-        self.places, self.below = (
-            np.cumsum([0, *map(len, below)]),
-            np.concatenate(below),
-        )
-        n_outputs, n_rows = len(walk.base), rows.stop - rows.start
-        self.rows = np.zeros((len(members), n_outputs, n_rows))
-        self.points = np.zeros((n_outputs, n_rows))
-        self.sums = np.zeros((n_outputs, self.places[-1]))
-        self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
-
-    def add(self, curves, rows):
-        """Add the `KernelCurves` of a slice of the rows."""
-        of_cells = self.places, self.below
-        of_rows = self.weights[rows], self.points[:, rows], self.rows[..., rows]
-        PIECES.reduce(self.kind, curves, *of_cells, *of_rows, self.sums)
-
-    def merged(self):
-        """Yield the `State` of all rows, as the reduction itself would make it."""
-        for of_rows, cells in zip(self.rows, self.of_members(self.sums)):
-            yield State(of_rows[np.newaxis], cells)
-
-    def of_members(self, sums):
-        """The sums of each member up to each cell, a list of (1, ..., n_cells)."""
-        each = [sums[..., a : b - 1] for a, b in pairwise(self.places)]
-        return [np.cumsum(own, axis=-1, out=own)[np.newaxis] for own in each]
-
-
-class SummedLoss(Summed):
-    """A loss that is a distance, or its square, from the target."""
-
-    def __init__(self, kind, reduction, members, walk, rows):
-        super().__init__(kind, reduction, members, walk, rows)
-        y, base = walk.y[rows], walk.base[:, rows]
-        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
-        unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
-        self.unmoved, self.rows, self.sums = unmoved, self.rows[:, :1], self.sums[:1]
-
-    def merged(self):
-        for state in super().merged():
-            rows = np.stack([state.rows[0, 0], self.unmoved])
-            yield State(rows[np.newaxis], state.cells)
-
-
-class SummedMeans(Summed):
-    """`PartialDependence` and `OwnShare`, whose rows are kept in one way."""
-
-    def __init__(self, reduction, members, walk, rows):
-        super().__init__("means", reduction, members, walk, rows)
-        n_numbers = len(self.sums) * members[0].n_cells
-        self.kept, *how = reduction.kept(rows, self.weights, n_numbers)
-        self.factors, groups, n_groups = how
-        self.groups = np.asarray(groups, dtype=np.int64)
-        self.sketch = np.zeros((len(self.sums), n_groups, self.places[-1]))
-
-    def add(self, curves, rows):
-        of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
-        PIECES.means(curves, self.places, *of_rows, self.sums, self.sketch)
-
-    def merged(self):
-        cells = self.of_members(self.sums)
-        for cells, sketch in zip(cells, self.of_members(self.sketch)):
-            yield State(cells=cells, **{self.kept: sketch})
-
-
-# Which kernel adds up a reduction, by its exact type.
+# What the kernel `reduce`, or `means`, calls a reduction, by its exact type.
 KINDS = {
-    Pairs: partial(Summed, "pairs"),
-    Observed: partial(Summed, "distances"),
-    TotalShare: partial(Summed, "variances"),
-    SquaredError: partial(SummedLoss, "squares"),
-    AbsoluteError: partial(SummedLoss, "distances"),
-    Range: partial(Summed, "extents"),
-    IndividualFlatness: partial(Summed, "deviations"),
-    PartialDependence: SummedMeans,
-    OwnShare: SummedMeans,
-    MeanCurve: partial(Summed, "drifts"),
+    Pairs: "pairs",
+    Observed: "distances",
+    TotalShare: "variances",
+    SquaredError: "squares",
+    AbsoluteError: "distances",
+    Range: "extents",
+    IndividualFlatness: "deviations",
+    PartialDependence: "means",
+    OwnShare: "means",
+    MeanCurve: "drifts",
 }

@@ -3,12 +3,14 @@
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
+from skvarimp._compiled import kernel
 from skvarimp._response.engine import Task, Walker
 from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.responses.trees.compiled_trees import KINDS, Strips, SummedMeans
+from skvarimp._response.responses.trees.compiled_trees import KINDS, Strips
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
 from skvarimp._response.responses.trees.means import (
     averaged_alone,
@@ -27,6 +29,7 @@ from skvarimp._running.memory import (
     working_bytes,
 )
 
+PIECES = kernel("pieces")
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
 
 
@@ -225,10 +228,7 @@ class Taking:
 
     Parameters
     ----------
-    walk : Walk
-    members : list of Member
-    rows : slice
-        The evaluated rows that will be added.
+    walk, members, rows : see `Summed`
     gap : float
         See `settled`.
     plan : Strips or None
@@ -247,14 +247,16 @@ class Taking:
                     left[r] = reduction, Merging()
                     continue
                 alike = kind, type(reduction), request, r, plan.is_cut[m]
-                if kind is SummedMeans:
+                if kind == "means":
                     alike += (reduction.n_kept(len(walk.base) * member.n_cells),)
                 together.setdefault(alike, []).append((m, r, reduction))
             self._left.append(left)
         self._summed = []
         for (kind, *_), each in together.items():
             some, places, (reduction, *_) = zip(*each)
-            summed = kind(reduction, [members[m] for m in some], walk, rows)
+            how = SummedLoss if hasattr(reduction, "loss") else Summed
+            how = SummedMeans if kind == "means" else how
+            summed = how(kind, reduction, [members[m] for m in some], walk, rows)
             self._summed.append((summed, list(some), places[0]))
 
     def add(self, rows, curves):
@@ -298,3 +300,90 @@ class Taking:
             for m, state in zip(some, summed.merged()):
                 states[m][r] = state
         return [[of_member[r] for r in sorted(of_member)] for of_member in states]
+
+
+class Summed:
+    """A reduction of some members that a compiled kernel adds up, some rows at a time.
+
+    Parameters
+    ----------
+    kind : str
+        See `KINDS`.
+    reduction : Reduction
+    members : list of Member
+    walk : Walk
+    rows : slice
+        The evaluated rows that will be added.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_members, n_outputs, n_rows)
+    sums : ndarray of shape (n_outputs, n)
+        From one cell to the next, n_cells + 1 of each member, from `places` on.
+    points : ndarray of shape (n_outputs, n_rows)
+        What distances are taken from: 0, the unmoved response.
+    """
+
+    def __init__(self, kind, reduction, members, walk, rows):
+        self.kind, counts = kind, kind == "deviations"
+        each = [m.multiplicity if counts else m.probabilities for m in members]
+        self.places = np.cumsum([0, *(len(of_cells) + 1 for of_cells in each)])
+        self.below = np.concatenate([np.append(0.0, np.cumsum(c)) for c in each])
+        n_outputs, n_rows = len(walk.base), rows.stop - rows.start
+        self.rows = np.zeros((len(members), n_outputs, n_rows))
+        self.points = np.zeros((n_outputs, n_rows))
+        self.sums = np.zeros((n_outputs, self.places[-1]))
+        self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
+
+    def add(self, curves, rows):
+        """Add the `KernelCurves` of a slice of the rows."""
+        of_cells = self.places, self.below
+        of_rows = self.weights[rows], self.points[:, rows], self.rows[..., rows]
+        PIECES.reduce(self.kind, curves, *of_cells, *of_rows, self.sums)
+
+    def merged(self):
+        """Yield the `State` of all rows, as the reduction itself would make it."""
+        for of_rows, cells in zip(self.rows, self.of_members(self.sums)):
+            yield State(of_rows[np.newaxis], cells)
+
+    def of_members(self, sums):
+        """The sums of each member up to each cell, a list of (1, ..., n_cells)."""
+        each = [sums[..., a : b - 1] for a, b in pairwise(self.places)]
+        return [np.cumsum(own, axis=-1, out=own)[np.newaxis] for own in each]
+
+
+class SummedLoss(Summed):
+    """A loss that is a distance, or its square, from the target."""
+
+    def __init__(self, kind, reduction, members, walk, rows):
+        super().__init__(kind, reduction, members, walk, rows)
+        y, base = walk.y[rows], walk.base[:, rows]
+        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
+        unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
+        self.unmoved, self.rows, self.sums = unmoved, self.rows[:, :1], self.sums[:1]
+
+    def merged(self):
+        for state in super().merged():
+            rows = np.stack([state.rows[0, 0], self.unmoved])
+            yield State(rows[np.newaxis], state.cells)
+
+
+class SummedMeans(Summed):
+    """`PartialDependence` and `OwnShare`, whose rows are kept in one way."""
+
+    def __init__(self, kind, reduction, members, walk, rows):
+        super().__init__(kind, reduction, members, walk, rows)
+        n_numbers = len(self.sums) * members[0].n_cells
+        self.kept, *how = reduction.kept(rows, self.weights, n_numbers)
+        self.factors, groups, n_groups = how
+        self.groups = np.asarray(groups, dtype=np.int64)
+        self.sketch = np.zeros((len(self.sums), n_groups, self.places[-1]))
+
+    def add(self, curves, rows):
+        of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
+        PIECES.means(curves, self.places, *of_rows, self.sums, self.sketch)
+
+    def merged(self):
+        sums, sketches = self.of_members(self.sums), self.of_members(self.sketch)
+        for cells, sketch in zip(sums, sketches):
+            yield State(cells=cells, **{self.kept: sketch})
