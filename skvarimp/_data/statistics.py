@@ -132,7 +132,7 @@ def deciles_of_rows(column, weights):
     if not n_seen:
         return np.empty(0)
     at = np.ceil((TENTHS - 1e-12) * n_seen).astype(int) - 1
-    column = column.copy()
+    column = column.astype(np.float64)
     _put_in_place(column, np.unique(at))
     return column[at]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from skvarimp._response.grid import is_categorical
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
-from skvarimp._running.tasks import in_order
+from skvarimp._running.tasks import each, in_order
 from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 
@@ -226,10 +227,13 @@ default="auto"
         self.grid_ = {name: _grid_of(request.grid, name) for name in names}
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
-        for entry, curve in zip(plan.entries, outcomes[-1].curves):
-            if curve is None:  # stopped before
-                continue
-            values = self._grid_and_deciles(plan.problem, entry, request)
+        found = zip(plan.entries, outcomes[-1].curves)
+        found = [pair for pair in found if pair[1] is not None]  # not stopped before
+        grid = partial(self._grid_and_deciles, plan.problem, request=request)
+        grids = list(each(grid, [entry for entry, _ in found]))
+        for (entry, curve), (values, tenths) in zip(found, grids):
+            if tenths is not None:
+                self.deciles_[entry.name] = tenths
             averages = curve[0] if len(curve) == 1 else curve.T
             self.curves_[entry.name] = (values, averages)
             if self.individual_curves_ is not None:
@@ -267,18 +271,16 @@ default="auto"
         return {"statistic": np.array(self.statistic_)} if mixed else {}
 
     def _grid_and_deciles(self, problem, entry, request):
-        """The grid of an entry; of a numeric column its deciles are stored."""
+        """The grid of an entry, and the deciles of a numeric column or None."""
         table = problem.table
-        numbers = not any(table.has_levels(j) for j in entry.columns)
-        single = numbers and len(entry.columns) == 1
-        if single and not is_categorical(table, entry, request.categorical):
-            grid = self.grid_[entry.name]
-            if isinstance(grid, str) and grid == "all":
-                values, probabilities = problem.distinct_values(entry)
-                self.deciles_[entry.name] = deciles(values, probabilities)
-                return values
-            self.deciles_[entry.name] = problem.deciles(entry)
-        return problem.move(entry, request).values
+        single = len(entry.columns) == 1 and not table.has_levels(entry.columns[0])
+        if not single or is_categorical(table, entry, request.categorical):
+            return problem.move(entry, request).values, None
+        grid = self.grid_[entry.name]
+        if isinstance(grid, str) and grid == "all":
+            values, probabilities = problem.distinct_values(entry)
+            return values, deciles(values, probabilities)
+        return problem.move(entry, request).values, problem.deciles(entry)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.

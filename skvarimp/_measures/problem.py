@@ -22,6 +22,7 @@ from skvarimp._data.validation import (
 )
 from skvarimp._data.values import as_columns, names_in
 from skvarimp._models.model import Model
+from skvarimp._models.registry import serves_threads
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.engine import Walk, run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
@@ -31,6 +32,7 @@ from skvarimp._response.responses.nodes import SIZES
 from skvarimp._response.rounds import RunningMeans, draw_in_rounds
 from skvarimp._response.sampling import DonorDraws, entry_seeds
 from skvarimp._running.memory import Memo, call_rows, even_slices
+from skvarimp._running.tasks import each
 
 # D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
 STATISTICS = {"pairs": gini_mean_difference, "range": lambda values, _: np.ptp(values)}
@@ -129,8 +131,7 @@ class Problem:
 
     def deciles(self, entry):
         """The nine deciles of a column of numbers."""
-        column = self.table.column(entry.columns[0]).astype(np.float64)
-        return deciles_of_rows(column, self.weights)
+        return deciles_of_rows(self.table.column(entry.columns[0]), self.weights)
 
     def uncountable(self, entries):
         """The entries with more distinct values than can be counted: none."""
@@ -179,10 +180,7 @@ class Problem:
         return cost
 
     def exact_rows(self, entries, request, response=None):
-        """How many rows exact numbers ask the model for, at most.
-
-        By the response that serves the entries, or another one.
-        """
+        """How many rows exact numbers ask the model for, at most; by any response."""
         response = response or self.response(entries)
         if not response.asks_model:
             return 0
@@ -230,9 +228,8 @@ class Problem:
             y = self.y
         except (TypeError, ValueError):  # only a scale needs a y that can be compared
             return None
-        if y is None or y.ndim > 1 or y.dtype.kind not in "fiu":
-            return None
-        if self.model.kind != "value" or len(self.base) > 1:
+        numeric = y is not None and y.ndim == 1 and y.dtype.kind in "fiu"
+        if not numeric or self.model.kind != "value" or len(self.base) > 1:
             return None
         return self._relative_deviation
 
@@ -351,10 +348,11 @@ def unmoved_response(model, table):
     parts = even_slices(table.n_samples, call_rows(table.n_columns))
     if len(parts) <= 1:
         return np.ascontiguousarray(model.unmoved(table.copy()).T)
-    rows = [np.arange(part.start, part.stop) for part in parts]
-    first = model.unmoved(table.take(rows[0]).native).T
-    others = [model(table.take(part).native).T for part in rows[1:]]
-    return np.hstack([first, *others])
+    first, *others = [np.arange(part.start, part.stop) for part in parts]
+    outputs = [model.unmoved(table.take(first).native).T]
+    share = each if serves_threads(model.estimator) else map
+    outputs += share(lambda rows: model(table.take(rows).native).T, others)
+    return np.hstack(outputs)
 
 
 def compared_with(model, y, base):

@@ -32,7 +32,7 @@ from skvarimp._response.further_moves import Subgroups
 from skvarimp._response.reductions import Observed
 from skvarimp._response.rounds import rows_per_repeat
 from skvarimp._response.sampling import entry_seeds
-from skvarimp._running.guards import budget, spending, warn
+from skvarimp._running.guards import budget, spending, warn, working
 from skvarimp._running.private_sklearn import HasMethods
 from skvarimp._running.tasks import Progress, in_order, within_callbacks
 
@@ -277,8 +277,15 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None
     work keeps to the smallest `max_evaluations` of all.
     """
     limits = [getattr(measure, "max_evaluations", None) for measure in measures]
-    with spending(min((most for most in limits if most is not None), default=None)):
+    most = min((most for most in limits if most is not None), default=None)
+    n_jobs = _most_jobs(measures)
+    with spending(most), working(n_jobs):
         _fit_together(measures, estimator, X, y, sample_weight, groups)
+
+
+def _most_jobs(measures):
+    """The `n_jobs` of work that measures share."""
+    return max((getattr(m, "n_jobs", None) for m in measures), key=effective_n_jobs)
 
 
 def _fit_together(measures, estimator, X, y, sample_weight, groups):
@@ -307,7 +314,8 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
         plan = measure._plan(problem, of_measure)
         if plan.request is not None:  # read and probe the model, once
             moves = getattr(measure, "_n_moves", 1) * len(of_measure)
-            with budget().reading(kept=moves * problem.n_rows):
+            kept = moves * problem.n_rows
+            with budget().reading(kept):
                 problem.response(of_measure)
         settle_estimation(measure, plan)
         key = measure.response_method, tuple(of_measure)
@@ -353,7 +361,7 @@ def _walked(measures, plans):
         places.append((key, slice(first, len(to.reductions))))
     for key in {key for m, (key, _) in zip(measures, places) if m._follows_mean}:
         follow_mean(merged[key], problem, keep_rows)
-    how = keep_rows, max((m.n_jobs for m in measures), key=effective_n_jobs)
+    how = keep_rows, _most_jobs(measures)
     with Progress(measures, len(entries) * len(merged)) as progress:
         found = problem.run(entries, list(merged.values()), *how, progress)
     found = dict(zip(merged, found))

@@ -148,6 +148,15 @@ def reader_of(estimator):
     return OWN_READERS.get(type(estimator)) or rule_of(estimator, REGISTRY)
 
 
+def serves_threads(estimator):
+    """Whether several threads may ask an estimator: a library's own, with none in it.
+
+    What a user wrote may change as it predicts, and so may what holds it.
+    """
+    reader = reader_of(estimator)
+    return isinstance(reader, str) and not reader.startswith(("wrappers.", "meta."))
+
+
 def read(model, table):
     """The form of a fitted model's response method.
 

@@ -82,11 +82,10 @@ class NodeTable:
         A leaf is its own child, on feature 0.
         """
         leaf, itself = self.feature < 0, np.arange(len(self.feature))[:, np.newaxis]
-        feature = np.where(leaf, 0, self.feature)
+        feature = np.maximum(self.feature, 0)
         children = np.where(leaf[:, np.newaxis], itself, self.children.reshape(-1, 2))
         missing = np.where(self.missing_left, self.missing_code[feature], -1)
-        columns = [feature, self.cut, *children.T, missing]
-        return np.stack(columns, axis=1).astype(np.int32)
+        return np.stack([feature, self.cut, *children.T, missing], 1).astype(np.int32)
 
     def _read_splits(self, trees, n_categories):
         column = _joined(trees, "column", np.intp)
@@ -121,9 +120,7 @@ class NodeTable:
     def _read_sets(self, trees):
         """Close each set with the direction of missing values."""
         of_trees = zip(self.roots.tolist(), trees)
-        sets = {
-            root + m: own for root, tree in of_trees for m, own in tree.sets.items()
-        }
+        sets = {r + m: own for r, tree in of_trees for m, own in tree.sets.items()}
         self.left_set, self.sets = None, None
         if not sets:
             return
@@ -163,13 +160,16 @@ class NodeTable:
         codes[missing] = self.missing_code[feature]
         return codes
 
-    def codes_of(self, table):
-        """Codes of a table's rows, (n_samples, n_features), in few bytes each."""
+    def codes_of(self, table, share=map):
+        """Codes of a table's rows, (n_samples, n_features); `share` as `map` does."""
         most = int(self.missing_code.max(initial=0))
         dtype = np.uint8 if most < 2**8 else np.uint16 if most < 2**16 else np.int32
         codes = np.empty((len(self.columns), table.n_samples), dtype=dtype)
-        for u, j in enumerate(self.columns):
-            codes[u] = self.codes(u, table.column(j), dtype)
+
+        def read(u):
+            codes[u] = self.codes(u, table.column(self.columns[u]), dtype)
+
+        list(share(read, range(len(codes))))
         return codes.T
 
     def goes_left(self, node, feature, code, any_missing):

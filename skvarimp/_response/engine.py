@@ -3,6 +3,7 @@
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from skvarimp._data.statistics import Units
 from skvarimp._response.directions import directions
 from skvarimp._response.reductions import Finished, Sample
 from skvarimp._response.shapes.shape import Dense, Margins, reduced
-from skvarimp._response.states import Merging, Outcome, State
+from skvarimp._response.states import Merging, Outcome, State, Waiting
 from skvarimp._running.memory import BLOCK, Memo, even_slices, slices, working_bytes
-from skvarimp._running.tasks import in_order
+from skvarimp._running.tasks import each, in_order
 
 
 @dataclass(eq=False)
@@ -268,11 +269,10 @@ def run_walk(walk, n_jobs=None, progress=None):
 
 def finished_positions(walk, n_jobs=None):
     """Yield (positions, `Finished` of each reduction) as the last rows are in."""
-    with closing(merged_states(walk, n_jobs)) as merged:
-        for positions, states in merged:
-            if not isinstance(states[0], Finished):
-                states = _finished(walk, positions, states)
-            yield positions, states
+    finish = partial(_finished, walk)
+    with closing(_arriving(walk, n_jobs)) as arriving:
+        for merged in arriving:
+            yield from each(finish, merged)
 
 
 def merged_states(walk, n_jobs=None):
@@ -281,28 +281,18 @@ def merged_states(walk, n_jobs=None):
     There is one state per reduction, with one leading entry per position. Those of a
     walk that is `final` may be `Finished`, or over cells that hold several values.
     """
-    waiting = {}
+    with closing(_arriving(walk, n_jobs)) as arriving:
+        for positions, states in chain.from_iterable(arriving):
+            yield positions, states if walk.final else [s.expanded() for s in states]
+
+
+def _arriving(walk, n_jobs):
+    """Yield what each task is the last to bring, an iterable of (positions, states)."""
     walker, prefer = walk.response.walker(walk), walk.response.prefer
-    tasks = walker.tasks()
+    tasks, waiting = walker.tasks(), Waiting(len(walk.rows))
     with closing(in_order(_run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
-            for positions, states in results:
-                if isinstance(states[0], Finished):
-                    yield positions, states
-                    continue
-                new = (0, [Merging() for _ in states])
-                seen, merging = waiting.pop(positions, new)
-                seen += task.rows.stop - task.rows.start
-                for of_one, state in zip(merging, states):
-                    of_one.add(state)
-                if seen < len(walk.rows):
-                    waiting[positions] = (seen, merging)
-                    continue
-                states = [of_one.merged() for of_one in merging]
-                yield (
-                    positions,
-                    states if walk.final else [s.expanded() for s in states],
-                )
+            yield waiting.complete(results, task.rows.stop - task.rows.start)
 
 
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
@@ -316,8 +306,11 @@ def _run_task(task, walker):
     return walker.run(task)
 
 
-def _finished(walk, positions, states):
+def _finished(walk, result):
     """Numbers of some positions of one request from their merged states."""
+    positions, states = result
+    if isinstance(states[0], Finished):
+        return result
     moves = [walk.moves[p] for p in positions]
     scales = walk.scales[positions[0] // walk.n_entries]
     cells, result = states[0].cell_of_value, []
@@ -329,14 +322,14 @@ def _finished(walk, positions, states):
         if cells is not None and finished.curves is not None:
             finished = replace(finished, curves=finished.curves[..., cells])
         result.append(finished)
-    return result
+    return positions, result
 
 
 def finished_curves(walk, curves):
     """The `Finished` of a walk of one entry from the curves of all rows themselves."""
     margins = walk.margins(slice(0, len(walk.rows)), walk.moves[0].probabilities[None])
     shape = Dense(margins, curves[np.newaxis])
-    return _finished(walk, (0,), reduced(walk.reductions_of(0), shape))
+    return _finished(walk, ((0,), reduced(walk.reductions_of(0), shape)))[1]
 
 
 def finished_again(task, walk, reduction):

@@ -1,6 +1,6 @@
 """What reductions keep of a block of rows, and the numbers of all entries."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -133,6 +133,45 @@ class Merging:
         if blocks[0] is None or len(blocks) == 1:
             return blocks[0]
         return np.concatenate(blocks, axis=2)
+
+
+@dataclass
+class Waiting:
+    """States of moves, some rows at a time, until the last rows are in.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all blocks together.
+    merging : dict
+        Positions -> how many rows there are so far, and the `Merging` of each state.
+    """
+
+    n_rows: int
+    merging: dict = field(default_factory=dict)
+
+    def complete(self, results, n_rows):
+        """Yield (positions, merged states) where a block of rows is the last.
+
+        Parameters
+        ----------
+        results : list of (positions, states)
+            Of the block. What is no `State` is complete already.
+        n_rows : int
+            Of the block.
+        """
+        for positions, states in results:
+            if not isinstance(states[0], State):
+                yield positions, states
+                continue
+            new = (0, [Merging() for _ in states])
+            n_seen, merging = self.merging.pop(positions, new)
+            for of_one, state in zip(merging, states):
+                of_one.add(state)
+            if n_seen + n_rows < self.n_rows:
+                self.merging[positions] = n_seen + n_rows, merging
+            else:
+                yield positions, [of_one.merged() for of_one in merging]
 
 
 @dataclass

@@ -293,6 +293,20 @@ def spending(most):
         _current.reset(token)
 
 
+WORKERS = ContextVar("workers", default=1)  # threads that may share a fit's work
+
+
+@contextmanager
+def working(n_jobs):
+    """Let a block use as many threads as joblib has workers, see `tasks.each`."""
+    n_workers = min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count())
+    token = WORKERS.set(n_workers)
+    try:
+        yield
+    finally:
+        WORKERS.reset(token)
+
+
 def of_draws(measure):
     """A `Budget` of the draws of one measure: what fitting it leaves of its own.
 

@@ -10,7 +10,9 @@ import threading
 import uuid
 import warnings
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from contextvars import copy_context
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -19,10 +21,12 @@ from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
 
 from skvarimp._running.guards import (
+    WORKERS,
     is_part_of_other_work,
     no_overflow,
     undivided,
     warn,
+    working,
 )
 from skvarimp._running.memory import bytes_of
 from skvarimp._running.private_sklearn import with_callbacks
@@ -219,6 +223,43 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
         finally:
             if hasattr(results, "close"):
                 results.close()
+
+
+def each(function, items):
+    """Yield function(item) for each of the items, in their order.
+
+    Threads share the work if the fit has several workers. It suits work that lets go
+    of the interpreter and lies between tasks, so that workers need not wait for it.
+
+    Parameters
+    ----------
+    function : callable
+        Runs under the caller's settings.
+    items : iterable
+    """
+    n_workers, waiting = WORKERS.get(), deque()
+    if n_workers == 1:
+        yield from map(function, items)
+        return
+    numeric = {**np.geterr(), "call": np.geterrcall()}
+
+    def work(item, config):
+        with config_context(**config), np.errstate(**numeric), working(1):
+            return function(item)
+
+    # models in threads may mix up the filters of warnings
+    with warnings.catch_warnings(), ThreadPoolExecutor(n_workers) as pool:
+        try:
+            for item in items:
+                run = copy_context().run
+                waiting.append(pool.submit(run, work, item, get_config()))
+                if len(waiting) > 2 * n_workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 @undivided

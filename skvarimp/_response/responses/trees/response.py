@@ -7,7 +7,7 @@ NumPy or by `compiled_trees`); the reductions run over the pieces between the st
 """
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from skvarimp._response.responses.trees.plain import (
 from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.memory import HELD, Memo, even_slices, numbers_at_once
+from skvarimp._running.tasks import each
 
 
 class TreeCodes:
@@ -55,7 +56,7 @@ class TreeCodes:
 
     def rows(self, table):
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
-        return self._coded.get(table, lambda: self.trees.codes_of(table))
+        return self._coded.get(table, partial(self.trees.codes_of, table, each))
 
     def by_feature(self, table, rows):
         """Codes of some of a table's rows, (n_features, len(rows)), contiguous."""

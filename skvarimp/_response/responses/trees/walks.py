@@ -28,6 +28,7 @@ from skvarimp._running.memory import (
     numbers_at_once,
     working_bytes,
 )
+from skvarimp._running.tasks import each
 
 PIECES = kernel("pieces")
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
@@ -44,12 +45,13 @@ class TreeWalker(Walker):
     TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
 
     def tasks(self):
-        batches, times = {}, Counter()
+        batches, times, single = {}, Counter(), []
         for position in self.walk.positions:
             if self.response.codes.is_group(self.walk.entry_of(position)):
                 yield from self.tasks_of(position)
-                continue
-            member = member_of(self.response, self.walk, position)
+            else:
+                single.append(position)
+        for member in each(partial(member_of, self.response, self.walk), single):
             alone = self._means_serve(member)
             times[member.feature] += alone
             which = alone and times[member.feature]
@@ -252,8 +254,8 @@ class Taking:
                 together.setdefault(alike, []).append((m, r, reduction))
             self._left.append(left)
         self._summed = []
-        for (kind, *_), each in together.items():
-            some, places, (reduction, *_) = zip(*each)
+        for (kind, *_), wanted in together.items():
+            some, places, (reduction, *_) = zip(*wanted)
             how = SummedLoss if hasattr(reduction, "loss") else Summed
             how = SummedMeans if kind == "means" else how
             summed = how(kind, reduction, [members[m] for m in some], walk, rows)
@@ -326,9 +328,9 @@ class Summed:
 
     def __init__(self, kind, reduction, members, walk, rows):
         self.kind, counts = kind, kind == "deviations"
-        each = [m.multiplicity if counts else m.probabilities for m in members]
-        self.places = np.cumsum([0, *(len(of_cells) + 1 for of_cells in each)])
-        self.below = np.concatenate([np.append(0.0, np.cumsum(c)) for c in each])
+        cells = [m.multiplicity if counts else m.probabilities for m in members]
+        self.places = np.cumsum([0, *(len(of_one) + 1 for of_one in cells)])
+        self.below = np.concatenate([np.append(0.0, np.cumsum(c)) for c in cells])
         n_outputs, n_rows = len(walk.base), rows.stop - rows.start
         self.rows = np.zeros((len(members), n_outputs, n_rows))
         self.points = np.zeros((n_outputs, n_rows))
@@ -348,8 +350,8 @@ class Summed:
 
     def of_members(self, sums):
         """The sums of each member up to each cell, a list of (1, ..., n_cells)."""
-        each = [sums[..., a : b - 1] for a, b in pairwise(self.places)]
-        return [np.cumsum(own, axis=-1, out=own)[np.newaxis] for own in each]
+        parts = [sums[..., a : b - 1] for a, b in pairwise(self.places)]
+        return [np.cumsum(own, axis=-1, out=own)[np.newaxis] for own in parts]
 
 
 class SummedLoss(Summed):
