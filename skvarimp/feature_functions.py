@@ -29,9 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.base_table import column_names
+from skvarimp._data.base_table import column_names, is_missing
 from skvarimp._data.table import column_position
-from skvarimp._data.values import is_missing
 from skvarimp._measures.firm.features import (
     FeatureFunction,
     numbers_of,

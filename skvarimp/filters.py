@@ -25,7 +25,7 @@ from scipy import sparse, special
 from scipy.stats import rankdata
 from sklearn.utils.multiclass import type_of_target
 
-from skvarimp._data.base_table import column_blocks
+from skvarimp._data.sparse_table import column_blocks
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
@@ -34,8 +34,8 @@ from skvarimp._data.validation import (
     finite_numbers,
     numeric_target,
 )
-from skvarimp._data.values import encoded
 from skvarimp._lowess import lowess_fit
+from skvarimp._models.labels import encoded
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_parameter_constraints
 from skvarimp._types import Floats, Matrix

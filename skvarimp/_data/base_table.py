@@ -1,11 +1,12 @@
 """`Table`, what every container can do; tables of arrays and of sparse matrices."""
 
+from collections.abc import Hashable
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.values import factorized, numbers_if_possible
 from skvarimp._running.memory import CACHE, slices
 
 
@@ -264,132 +265,121 @@ class ArrayTable(Table):
         return super().numeric()
 
 
-class SparseTable(Table):
-    """A SciPy sparse matrix or array; rows are handed out in the format given."""
-
-    @cached_property
-    def _csr(self):
-        """X by rows; X itself if it is CSR."""
-        return self.native.tocsr()
-
-    def _sliced(self):
-        """X in a format that can be sliced, without a copy if there is one."""
-        return self.native if self.native.format == "csc" else self._csr
-
-    @cached_property
-    def csc(self):
-        """X by columns; X itself if it is CSC without duplicates."""
-        if self.native.format == "csc" and self.native.has_canonical_format:
-            return self.native
-        csc = self._csr.tocsc()
-        csc.sum_duplicates()
-        return csc
-
-    def copy(self):
-        return self.native.copy()
-
-    def take(self, rows):
-        return SparseTable(self._like(self._sliced()[rows]))
-
-    def select(self, columns):
-        return SparseTable(self._like(self._sliced()[:, columns]))
-
-    def column(self, j):
-        csc = self.csc
-        start, stop = csc.indptr[j], csc.indptr[j + 1]
-        column = np.zeros(self.n_samples, dtype=csc.dtype)
-        column[csc.indices[start:stop]] = csc.data[start:stop]
-        return column
-
-    def moved(self, rows, columns, donors=None, values=None):
-        columns = np.asarray(columns)
-        if donors is not None:
-            each = np.broadcast_to(donors.T, (len(columns), len(rows)))
-            found = np.stack([self.column(j)[d] for j, d in zip(columns, each)], axis=1)
-            values = found if values is None else np.where(donors < 0, values, found)
-        X = self._csr[rows]
-        keep = ~np.isin(X.indices, columns)
-        kept = np.concatenate([[0], np.cumsum(keep)])[X.indptr]
-        m, member = np.nonzero(values)
-        new = type(X)((values[m, member], (m, columns[member])), shape=X.shape)
-        X = type(X)((X.data[keep], X.indices[keep], kept), shape=X.shape)
-        return self._like(X + new)
-
-    def moved_together(self, moves):
-        return self._like(sparse.vstack([self.moved(*move) for move in moves]))
-
-    def beside_copies(self, orders):
-        copies = self.csc[:, [j for j, _ in orders]]
-        place = np.empty(self.n_samples, dtype=np.intp)
-        for (_, order), start, end in zip(orders, copies.indptr, copies.indptr[1:]):
-            place[order] = np.arange(len(order))
-            copies.indices[start:end] = place[copies.indices[start:end]]
-        copies.has_sorted_indices = False
-        copies.sort_indices()
-        return SparseTable(self._like(sparse.hstack([self.csc, copies], format="csc")))
-
-    def held(self, donors, source):
-        others = np.setdiff1d(np.arange(self.n_columns), list(donors))
-        ones = np.ones(len(others), dtype=self.native.dtype)
-        square = self.n_columns, self.n_columns
-        row = np.zeros((1, self.n_columns), dtype=source.native.dtype)
-        for j, donor in donors.items():
-            row[0, j] = source.column(j)[donor]
-        constants = sparse.csr_array(row)[np.zeros(self.n_samples, dtype=np.intp)]
-        keep = sparse.csr_array((ones, (others, others)), shape=square)
-        kept = sparse.csr_array(self._csr) @ keep
-        return SparseTable(self._like(type(self._csr)(kept + constants)))
-
-    def _like(self, X):
-        """Give a matrix the format of X, index type included (some models insist).
-
-        Diagonals (DIA) become CSR: rows taken here and there have as many diagonals
-        as entries, each as long as a row.
-        """
-        form = self.native.format
-        X = X.asformat("csr" if form == "dia" else form)
-        index_type = self._sliced().indices.dtype
-        if X.format == "coo":
-            X.coords = tuple(c.astype(index_type, copy=False) for c in X.coords)
-        for part in ("indices", "indptr"):
-            if hasattr(X, part):
-                setattr(X, part, getattr(X, part).astype(index_type, copy=False))
-        return X
-
-    def numeric(self):
-        return self.csc.astype(np.float64, copy=False)
-
-    def stored(self):
-        X = self.csc
-        if np.any(X.data == 0):
-            X = X.copy()
-            X.eliminate_zeros()
-        counts, rows = np.diff(X.indptr).astype(np.int64), X.indices.astype(np.int64)
-        yield counts, rows, X.data.astype(np.float64)
-
-
-def column_blocks(X):
-    """Pairs of a slice of columns and X[:, columns] as a dense array."""
-    n_samples, n_features = X.shape
-    for columns in slices(n_features, n_samples):
-        yield columns, dense(X[:, columns])
-
-
-def row_blocks(X, elements_per_row=None):
-    """Pairs of a slice of rows and X[rows] as a dense array.
-
-    Parameters
-    ----------
-    X : {ndarray, CSR} of shape (n_samples, n_features)
-    elements_per_row : int, default=None
-        What each row costs in the caller's own arrays. None: n_features.
-    """
-    n_samples, n_features = X.shape
-    for rows in slices(n_samples, elements_per_row or n_features):
-        yield rows, dense(X[rows])
-
-
 def dense(array):
     """Numbers that may be sparse, as a float64 array."""
     array = array.toarray() if sparse.issparse(array) else array
     return np.asarray(array, dtype=np.float64)
+
+
+def numbers_if_possible(values):
+    """Object columns that hold only numbers, as numbers; missing values become NaN."""
+    if values.dtype.kind != "O":
+        return values
+    types = set(map(type, values.flat))
+    if types <= {bool, np.bool_}:
+        return values.astype(bool)
+    if any(issubclass(t, str | bytes) for t in types):
+        return values
+    with suppress(TypeError, ValueError):
+        return values.astype(np.float64)
+    with suppress(TypeError, ValueError):  # missing values such as pandas.NA
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
+    return values
+
+
+def is_missing(value):
+    """Whether a value of any type is None or NaN (or a frame's own null)."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA refuses to be a truth value
+        return True
+
+
+def begins_value(ordered):
+    """Where sorted values begin a new one; missing values, the last, are one.
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (..., n_samples)
+
+    Returns
+    -------
+    ndarray of shape (..., n_samples), bool
+    """
+    begins = np.ones(ordered.shape, dtype=bool)
+    before, after = ordered[..., :-1], ordered[..., 1:]
+    begins[..., 1:] = (after != before) & (before == before)  # NaN equals nothing
+    return begins
+
+
+def spread_over(n, at_most):
+    """Some of n positions, the first and the last among them, as even as possible."""
+    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(np.intp))
+
+
+def side_by_side(columns, n_rows):
+    """One column itself; others as one array, of objects unless all are numbers."""
+    if len(columns) == 1:
+        return columns[0]
+    numeric = all(c.dtype.kind in "fbiu" for c in columns)
+    values = np.empty((n_rows, len(columns)), dtype=np.float64 if numeric else object)
+    for j, column in enumerate(columns):
+        values[:, j] = column
+    return values
+
+
+def factorized(values, levels=None):
+    """Codes and first positions of the distinct values; missing values are one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples,)
+    levels : list or None
+        The order of values that are not numbers. None sorts them by their text, so
+        that results do not depend on the order of the rows.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_samples,)
+        Number of each row's value; missing values come last.
+    first : ndarray of shape (n_values,)
+        The first row that holds each value.
+    """
+    if values.dtype.kind != "O":
+        order = np.argsort(values)
+        begins = begins_value(values[order])
+        codes = np.empty(len(values), dtype=np.intp)
+        codes[order] = np.cumsum(begins) - 1
+        return codes, np.minimum.reduceat(order, np.flatnonzero(begins))
+    keys = values.tolist()
+    if bool in set(map(type, keys)):  # True equals 1 in Python, but is another level
+        keys = [(type(value) is bool, value) for value in keys]
+    try:
+        number = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+    except TypeError:
+        odd = next((v for v in values if not isinstance(v, Hashable)), values[0])
+        raise TypeError(
+            f"X has a column of values that cannot be compared, such as {odd!r:.40}. "
+            "Make numbers, strings or tuples of them, or leave it out of `features`."
+        ) from None
+    codes = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))
+    first = np.unique(codes, return_index=True)[1]
+    missing = np.array([is_missing(v) for v in values[first]], dtype=bool)
+    place = {level: k for k, level in enumerate(levels or ())}
+
+    def position(k):
+        value = values[first[k]]
+        return place.get(value, len(place)), str(value)
+
+    present = sorted(np.flatnonzero(~missing), key=position)
+    rank = np.full(len(first), len(present))  # missing values are one, the last
+    rank[present] = np.arange(len(present))
+    return rank[codes], np.concatenate([first[present], first[missing][:1]])
+
+
+def numbered(counts):
+    """Say of counts[0] + counts[1] + ... items whose each is, and which of its own."""
+    whose = np.arange(len(counts)).repeat(counts)
+    return whose, np.arange(len(whose)) - (np.cumsum(counts) - counts).take(whose)

@@ -6,8 +6,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from skvarimp._data.base_table import ArrayTable, Table
-from skvarimp._data.values import factorized, numbers_if_possible
+from skvarimp._data.base_table import ArrayTable, Table, factorized, numbers_if_possible
 
 
 class FrameTable(Table):

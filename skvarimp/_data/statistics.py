@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import t as student
 
-from skvarimp._data.values import begins_value
+from skvarimp._data.base_table import begins_value
 
 
 def gini_mean_difference(values, weights):

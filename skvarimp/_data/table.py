@@ -21,8 +21,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.base_table import ArrayTable, SparseTable, Table, column_names
+from skvarimp._data.base_table import ArrayTable, Table, column_names
 from skvarimp._data.frames import FrameTable
+from skvarimp._data.sparse_table import SparseTable
 from skvarimp._running.guards import users_code
 
 RESPONSE_METHODS = ("predict_proba", "decision_function", "predict")

@@ -10,16 +10,14 @@ from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import RESPONSE_METHODS, as_array, check_in_memory
-from skvarimp._data.values import is_missing
 from skvarimp._running.guards import warn
 from skvarimp._running.private_sklearn import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-
-SMALLEST_SPREAD = 1e-150  # its square is a normal float64
 
 
 class NumberOfBins(Interval):
@@ -269,32 +267,6 @@ def check_target(y, n_samples, structured=False):
     if y.dtype.kind == "O" and any(map(is_missing, y.flat)):
         raise ValueError("y has missing labels or numbers. Leave those rows out.")
     return y
-
-
-def check_finite_response(response, where):
-    """Raise ValueError where a model's output is not finite; `where` says at what."""
-    if not np.all(np.isfinite(response)):
-        raise ValueError(
-            f"The model's output is NaN or infinite {where}. Importances are means of "
-            "its output: check the model at this input."
-        )
-
-
-def check_not_tiny(outputs):
-    """Raise ValueError if the outputs vary, but too little to be squared.
-
-    Squares below the smallest float64 are 0, and so would every importance be.
-
-    Parameters
-    ----------
-    outputs : ndarray of shape (n_samples, n_outputs)
-    """
-    spread = np.ptp(outputs, axis=0).max(initial=0.0)
-    if 0 < spread < SMALLEST_SPREAD:
-        raise ValueError(
-            f"The response varies by {spread:.3g} only over the rows of X, and squares "
-            "of such numbers are 0 in float64 arithmetic. Rescale it."
-        )
 
 
 def validate_params(estimator):

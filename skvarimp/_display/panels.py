@@ -4,7 +4,7 @@ from datetime import date
 
 import numpy as np
 
-from skvarimp._data.values import is_missing
+from skvarimp._data.base_table import is_missing
 from skvarimp._display.drawing import COLORS
 from skvarimp._display.text import (
     cell_inches,

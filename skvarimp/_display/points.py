@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.base_table import is_missing, numbers_if_possible
 from skvarimp._data.table import as_table
-from skvarimp._data.values import is_missing, numbers_if_possible
 from skvarimp._display.drawing import COLORS, check_choice, drawable, inches, pyplot
 from skvarimp._display.named_rows import NamedRows
 from skvarimp._display.text import (

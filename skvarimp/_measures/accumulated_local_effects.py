@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.statistics import deciles, divided, quantile_positions
 from skvarimp._data.validation import Interval
-from skvarimp._data.values import is_missing
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._response.contract import BlackBoxResponse

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.base_table import spread_over
 from skvarimp._data.statistics import divided, unit_of
-from skvarimp._data.values import spread_over
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._models.gradients import (
     DOUBTFUL,

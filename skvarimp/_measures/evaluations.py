@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from skvarimp._data.base_table import spread_over
 from skvarimp._data.table import (
     as_table,
     check_features_seen,
     check_fitted,
     resolve_features,
 )
-from skvarimp._data.values import spread_over
 from skvarimp._measures.problem import Problem, Request
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
@@ -98,7 +98,7 @@ class CountsEvaluations:
             response = lowered(model, table)
         except NotReadable as declined:
             response = BlackBoxResponse(model, 1, str(declined))
-        problem._responses.get(tuple(entries), lambda: response)
+        problem._responses[tuple(entries)] = response
         most = self.max_evaluations or np.inf
         return int(min(most, n + self._moved_rows(problem, entries)))
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._data.table import as_table
-from skvarimp._data.values import positions
 from skvarimp._measures.impurity.readers import READERS, read_trees
 from skvarimp._measures.problem import Request, make_problem
+from skvarimp._models.labels import positions
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.engine import run_walk
 from skvarimp._response.losses import LossDraw, loss_of_rows, make_loss

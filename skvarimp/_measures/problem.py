@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from skvarimp._data.validation import (
     check_target,
     is_structured,
 )
-from skvarimp._data.values import as_columns, names_in
+from skvarimp._models.labels import as_columns
 from skvarimp._models.model import Model
 from skvarimp._models.registry import serves_threads
 from skvarimp._response.contract import BlackBoxResponse
@@ -31,7 +31,6 @@ from skvarimp._response.lowering import Watched, respond
 from skvarimp._response.responses.nodes import SIZES
 from skvarimp._response.rounds import RunningMeans, draw_in_rounds
 from skvarimp._response.sampling import DonorDraws, entry_seeds
-from skvarimp._running.memory import Memo, call_rows, even_slices
 from skvarimp._running.tasks import each
 
 # D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
@@ -74,7 +73,7 @@ class Problem:
     kept: np.ndarray
     labels: np.ndarray | None = None
     partitions: object = None
-    _responses: Memo = field(default_factory=partial(Memo, np.inf), repr=False)
+    _responses: dict = field(default_factory=dict, repr=False)
 
     @cached_property
     def y(self):
@@ -87,8 +86,13 @@ class Problem:
 
     def response(self, entries):
         """The probed response that serves the entries; made once."""
-        find = partial(respond, self._watched, entries)
-        return self._responses.get(tuple(entries), find)
+        key = tuple(entries)
+        if key not in self._responses:
+            self._responses[key] = respond(self._watched, entries)
+        return self._responses[key]
+
+    def __getstate__(self):
+        return {**vars(self), "_responses": {}}  # not sent to other processes
 
     @cached_property
     def _watched(self):
@@ -104,7 +108,7 @@ class Problem:
 
         Its path says why no other serves, where that is known.
         """
-        reasons = [getattr(r, "reason", "") for r in self._responses.results()]
+        reasons = [getattr(r, "reason", "") for r in self._responses.values()]
         reason = "; ".join(["drawn rows", *filter(None, reasons[:1])])
         return BlackBoxResponse(self.model, len(self.base), reason)
 
@@ -332,27 +336,14 @@ def make_problem(estimator, X, y, sample_weight, response_method, groups=None):
     table = as_table(X)
     weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
     check_length(y, table.n_samples)
-    model = Model(estimator, response_method, target_names=names_in(y))
+    model = Model(estimator, response_method, y=y)
     if not kept.all():
         table, weights = table.take(np.flatnonzero(kept)), weights[kept]
-    base = unmoved_response(model, table)
+    # a user's own model may change as it predicts
+    share = each if serves_threads(estimator) else map
+    base = model.unmoved(table, share)
     total = weights.sum()
     return Problem(table, model, y, weights / total, total, base, kept, labels)
-
-
-def unmoved_response(model, table):
-    """The response at every row, (n_outputs, n_samples).
-
-    The model gets copies. A large X, perhaps a memory map, goes block by block.
-    """
-    parts = even_slices(table.n_samples, call_rows(table.n_columns))
-    if len(parts) <= 1:
-        return np.ascontiguousarray(model.unmoved(table.copy()).T)
-    first, *others = [np.arange(part.start, part.stop) for part in parts]
-    outputs = [model.unmoved(table.take(first).native).T]
-    share = each if serves_threads(model.estimator) else map
-    outputs += share(lambda rows: model(table.take(rows).native).T, others)
-    return np.hstack(outputs)
 
 
 def compared_with(model, y, base):

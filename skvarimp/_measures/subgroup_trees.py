@@ -18,9 +18,9 @@ from scipy.special import fdtrc
 from sklearn.base import clone, is_classifier
 from sklearn.tree import BaseDecisionTree, DecisionTreeRegressor
 
-from skvarimp._data.base_table import SparseTable, dense
+from skvarimp._data.base_table import dense, factorized, is_missing, numbers_if_possible
+from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.table import check_known
-from skvarimp._data.values import factorized, is_missing, numbers_if_possible
 from skvarimp._response.grid import is_categorical
 
 # `benchmarks/coverage.py conditional` measures it; doc/correlated.rst has the choice.

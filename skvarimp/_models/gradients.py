@@ -6,16 +6,16 @@ model's own output. It takes central differences where the form has no gradient.
 
 import numpy as np
 
+from skvarimp._data.base_table import spread_over
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import as_table
-from skvarimp._data.values import spread_over
 from skvarimp._models.array_forms import linear_part
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import IDENTITY, NoGradient, PiecewiseConstant
 from skvarimp._models.model import Model, is_exactly
 from skvarimp._models.registry import read, reads_trees, unwrapped
 from skvarimp._running.guards import users_code, warn
-from skvarimp._running.memory import at_once, call_rows, even_slices
+from skvarimp._running.memory import at_once, call_slices, even_slices
 from skvarimp.exceptions import ResponseWarning
 
 PROBE_ROWS = 5
@@ -319,8 +319,8 @@ def central_blocks(model, table, columns, steps=None):
     """
     if steps is None:
         steps, _ = central_steps(model, table, columns)
-    step = max(1, call_rows(table.n_columns, len(columns)) // 2)
-    for rows in even_slices(table.n_samples, step):
+    blocks = call_slices(table.n_samples, table.n_columns, len(columns), rows_each=2)
+    for rows in blocks:
         at = np.arange(rows.start, rows.stop)
         slopes = [_slopes(model, table, at, j, [steps[j]])[0] for j in columns]
         yield rows, np.stack(slopes, axis=1)

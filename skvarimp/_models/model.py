@@ -11,10 +11,10 @@ import sys
 import numpy as np
 from sklearn.utils import get_tags
 
-from skvarimp._data import values
 from skvarimp._data.table import RESPONSE_METHODS, has_tags
-from skvarimp._data.validation import check_finite_response, check_not_tiny
+from skvarimp._models import labels
 from skvarimp._running.guards import spend, users_code
+from skvarimp._running.memory import call_slices
 
 
 def is_classifier(estimator):
@@ -46,8 +46,8 @@ class Model:
     response_method : {"auto", "predict_proba", "decision_function", "predict"}
     prefer : tuple of str
         Order in which "auto" looks for a classifier's method.
-    target_names : sequence of str
-        Names of the columns of y, if it has any.
+    y : object, default=None
+        As the user passed it: a frame names the outputs.
 
     Attributes
     ----------
@@ -67,9 +67,9 @@ class Model:
         estimator,
         response_method="auto",
         prefer=RESPONSE_METHODS,
-        target_names=(),
+        y=None,
     ):
-        self.estimator, self.target_names = estimator, target_names
+        self.estimator, self.target_names = estimator, names_in(y)
         self.classifier = is_classifier(estimator)
         self.method = _choose_method(
             estimator, response_method, self.classifier, prefer
@@ -77,19 +77,10 @@ class Model:
         self.clusters = self.method == "predict" and _names_clusters(estimator)
         self.class_lists = None
         if self.classifier:
-            self.class_lists = self._read_classes()
+            self.class_lists = labels.classes_of(estimator)
         elif self.clusters:
             self.class_lists = _clusters_of(estimator)
         self.output_names = None
-
-    def _read_classes(self):
-        classes = getattr(self.estimator, "classes_", None)
-        if classes is None:
-            raise ValueError(
-                f"{type(self.estimator).__name__} is a classifier without `classes_`. "
-                "Pass a callable that returns its scores instead."
-            )
-        return values.class_lists(classes)
 
     @property
     def kind(self):
@@ -111,13 +102,21 @@ class Model:
         with users_code(hear_names):
             return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
 
-    def unmoved(self, X):
-        """The response at rows of the user's own, with warnings about feature names."""
-        raw = self.raw(X, hear_names=True)
-        outputs = self._checked(raw, X, "at the rows of X")
+    def unmoved(self, table, share=map):
+        """The response at every row of the user's own, (n_outputs, n_samples).
+
+        The model gets copies. A large X, perhaps a memory map, goes block by block;
+        the first of them may warn about feature names. `share` is called with a
+        function and the other blocks; threads may stand behind it.
+        """
+        parts = call_slices(table.n_samples, table.n_columns)
+        rows = [np.arange(part.start, part.stop) for part in parts]
+        X = table.copy() if len(parts) <= 1 else table.take(rows[0]).native
+        first = self._checked(self.raw(X, hear_names=True), X, "at the rows of X")
         if self.kind in {"value", "score"}:
-            check_not_tiny(outputs)
-        return outputs
+            check_not_tiny(first)
+        others = share(lambda part: self(table.take(part).native).T, rows[1:])
+        return np.hstack([np.ascontiguousarray(first.T), *others])
 
     def __call__(self, X, where="at the rows of X"):
         """The response at X, checked to be finite and of one length.
@@ -154,7 +153,11 @@ class Model:
             if callable(where):
                 bad = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
                 where = where(bad[0]) if len(bad) else ""
-            check_finite_response(outputs, where)
+            if not np.all(np.isfinite(outputs)):  # else only their sum is infinite
+                raise ValueError(
+                    f"The model's output is NaN or infinite {where}. Importances are "
+                    "means of its output: check the model at this input."
+                )
         return outputs
 
     def _outputs(self, raw, X):
@@ -163,83 +166,55 @@ class Model:
         elif self.kind == "probability":
             outputs, names = self._probabilities(raw, X)
         else:
-            outputs = values.as_columns(_numbers(raw))
+            outputs = _numbers(raw)
+            outputs = outputs[:, np.newaxis] if outputs.ndim == 1 else outputs
             if outputs.ndim != 2 or outputs.shape[1] == 0:
                 raise ValueError(
                     "The model's response must have shape (n_samples,) or (n_samples, "
                     f"n_outputs), got {np.shape(raw)}."
                 )
-            names = self._score_names(outputs.shape[1])
+            names, n_outputs = None, outputs.shape[1]
+            if self.classifier:
+                names = labels.shown_names(self.class_lists, n_outputs)
+            names = names or target_names(n_outputs, self.target_names)
         if self.output_names is None:
             self.output_names = names
         return outputs
-
-    def _score_names(self, n_outputs):
-        if self.classifier and len(self.class_lists) == 1:
-            (classes,) = self.class_lists
-            for shown in (values.watched(classes), classes):
-                if n_outputs == len(shown):
-                    return [str(c) for c in shown]
-        return values.target_names(n_outputs, self.target_names)
 
     def _probabilities(self, raw, X):
         """Probabilities side by side, a two-class output's first class dropped."""
         blocks = raw if isinstance(raw, list) else [raw]
         blocks = [_numbers(block) for block in blocks]
-        if self.output_names is None and len(blocks) == 1:
-            self._notice_labels(blocks[0], X)
+        if self.output_names is None and labels.are_several(self, blocks, X):
+            self.class_lists = [np.array([0, 1])] * blocks[0].shape[1]
         lists = self.class_lists
         if len(blocks) == 1 and len(lists) > 1:
             # multilabel probabilities of one class per output, (n_samples, n_outputs)
-            names = values.target_names(blocks[0].shape[1], self.target_names)
+            names = target_names(blocks[0].shape[1], self.target_names)
             return blocks[0], names
-        for block, classes in zip(blocks, lists, strict=False):
-            if block.ndim != 2 or block.shape[1] != len(classes):
-                raise ValueError(
-                    f"`predict_proba` of {type(self.estimator).__name__} must have one "
-                    f"column for each of its {len(classes)} classes, got shape "
-                    f"{block.shape}."
-                )
-        kept = [b[:, 1:] if b.shape[1] == 2 else b for b in blocks]
-        names = values.output_names(lists, self.target_names)
-        return np.ascontiguousarray(np.hstack(kept)), names
-
-    def _notice_labels(self, block, X):
-        """Probabilities that do not sum to 1 may be those of several labels.
-
-        Classifiers of several labels then predict several columns. Others, such as one
-        against the rest, predict one class of one target, perhaps as one column.
-        """
-        several = block.ndim == 2 and block.shape[1] > 1 and len(self.class_lists) == 1
-        if not several or np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
-            return
-        predict = getattr(self.estimator, "predict", None)
-        spend(X.shape[0])
-        with users_code():
-            several = predict is not None and values.as_columns(predict(X)).shape[1] > 1
-        if several:
-            self.class_lists = [np.array([0, 1])] * block.shape[1]
+        names = output_names(lists, self.target_names)
+        return labels.probabilities(self.estimator, blocks, lists), names
 
     def _indicators(self, raw):
         """One indicator per class of each label column, the first of two dropped."""
-        predicted = values.as_columns(raw)
+        predicted = labels.as_columns(raw)
         if self.class_lists is None:  # clusters whose numbers the model does not list
-            self.class_lists = [values.encoded(column)[0] for column in predicted.T]
+            self.class_lists = [labels.encoded(column)[0] for column in predicted.T]
         if len(self.class_lists) != predicted.shape[1]:  # several labels, 0 or 1 each
             self.class_lists = [np.array([0, 1])] * predicted.shape[1]
         lists = self.class_lists
-        outputs = values.indicators(predicted, lists, strict=False)
-        return outputs, values.output_names(lists, self.target_names)
+        outputs = labels.indicators(predicted, lists, strict=False)
+        return outputs, output_names(lists, self.target_names)
 
     def class_indicators(self, y):
         """y as indicators of the outputs' classes, (n_samples, n_outputs) or None.
 
         None where the outputs do not stand for classes of y one by one.
         """
-        n_columns = values.as_columns(y).shape[1]
+        n_columns = labels.as_columns(y).shape[1]
         if self.class_lists is None or len(self.class_lists) != n_columns:
             return None
-        return values.indicators(y, self.class_lists)
+        return labels.indicators(y, self.class_lists)
 
 
 def _names_clusters(estimator):
@@ -253,7 +228,7 @@ def _clusters_of(estimator):
     """The numbers of the clusters as a list of one array; None if they are not kept."""
     inner = _last_step(estimator)
     if hasattr(inner, "labels_"):
-        return [values.encoded(inner.labels_)[0]]
+        return [labels.encoded(inner.labels_)[0]]
     weights = getattr(inner, "weights_", None)
     return None if weights is None else [np.arange(len(weights))]
 
@@ -329,20 +304,6 @@ def is_native(estimator):
     return bool(rule_of(estimator, NATIVE))
 
 
-# Models whose `predict` returns scores that order the rows of one query.
-RANKERS = {
-    "xgboost": "XGBRanker",
-    "lightgbm": "LGBMRanker",
-    "catboost": "CatBoostRanker",
-}
-
-
-def is_ranker(estimator):
-    """Whether a model, perhaps behind steps, is a library's ranker."""
-    model = _last_step(estimator)
-    return any(is_exactly(model, *ranker) for ranker in RANKERS.items())
-
-
 def missing_marker(booster):
     """The number that stands for a missing value in an `xgboost.Booster`'s rows.
 
@@ -395,3 +356,45 @@ def is_exactly(thing, package, name):
 def replaced(thing, methods=("transform", "inverse_transform")):
     """The first of some methods that was replaced on this instance, or None."""
     return next((method for method in methods if method in vars(thing)), None)
+
+
+def names_in(y):
+    """Names of the columns of y, a list of str; empty if it is no frame."""
+    return [str(name) for name in getattr(y, "columns", ())]
+
+
+def target_names(n_columns, names=()):
+    """The names in y if there are so many, else "y" of one column and y0, y1, ..."""
+    if len(names) == n_columns:
+        return list(names)
+    return ["y"] if n_columns == 1 else [f"y{o}" for o in range(n_columns)]
+
+
+def output_names(lists, names=()):
+    """Names of the indicators: classes, of several columns of y after the column."""
+    if len(lists) == 1:
+        return [str(c) for c in labels.watched(lists[0])]
+    names = target_names(len(lists), names)
+    return [
+        f"{n}: {c}" for n, classes in zip(names, lists) for c in labels.watched(classes)
+    ]
+
+
+SMALLEST_SPREAD = 1e-150  # its square is a normal float64
+
+
+def check_not_tiny(outputs):
+    """Raise ValueError if the outputs vary, but too little to be squared.
+
+    Squares below the smallest float64 are 0, and so would every importance be.
+
+    Parameters
+    ----------
+    outputs : ndarray of shape (n_samples, n_outputs)
+    """
+    spread = np.ptp(outputs, axis=0).max(initial=0.0)
+    if 0 < spread < SMALLEST_SPREAD:
+        raise ValueError(
+            f"The response varies by {spread:.3g} only over the rows of X, and squares "
+            "of such numbers are 0 in float64 arithmetic. Rescale it."
+        )

@@ -7,7 +7,7 @@ and enter its types here.
 import importlib
 
 from skvarimp._models.forms import NotReadable, Read
-from skvarimp._models.model import Model, replaced, rule_of
+from skvarimp._models.model import Model, rule_of
 from skvarimp._running.guards import warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -184,7 +184,7 @@ def read(model, table):
         reason = rule_of(estimator, UNREAD)
         because = "" if reason is None else f": {reason}"
         raise NotReadable(f"{name} has no fast response{because}")
-    if replaced(estimator, [model.method]):
+    if model.method in vars(estimator):
         raise NotReadable(f"{model.method} of this instance was replaced")
     try:
         if isinstance(reader, str):

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from skvarimp._data.base_table import factorized, is_missing
 from skvarimp._data.table import as_table
-from skvarimp._data.values import factorized, is_missing
 from skvarimp._models.forms import Form, NotReadable
 from skvarimp._models.links import IDENTITY
 from skvarimp._models.tree_table import NodeTable

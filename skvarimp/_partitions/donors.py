@@ -19,7 +19,7 @@ import numpy as np
 from skvarimp._data.base_table import ArrayTable, Table
 from skvarimp._data.statistics import precise_cumsum
 from skvarimp._data.table import Entry, stacked
-from skvarimp._measures.problem import compared_with, unmoved_response
+from skvarimp._measures.problem import compared_with
 from skvarimp._partitions.moments import Largest, Moments, moments_by_weight
 from skvarimp._response.grid import make_move
 from skvarimp._response.losses import loss_of_rows
@@ -222,7 +222,7 @@ def pool_rows(part, points, spans):
 
 def response_moments(part, model):
     """`Moments` of each output of a part, and its largest size."""
-    base = unmoved_response(model, part.table)
+    base = model.unmoved(part.table)
     moments = [Moments.of(row[np.newaxis], part.weights, None, 1) for row in base]
     return moments, Largest(np.abs(base).max(axis=1))
 
@@ -230,7 +230,7 @@ def response_moments(part, model):
 def compared_rows(part, model, n_outputs, row=...):
     """What the outputs are compared with, (n_outputs, n_rows), or one row of that."""
     needs_base = model.kind == "score" or model.clusters
-    base = unmoved_response(model, part.table) if needs_base else [None] * n_outputs
+    base = model.unmoved(part.table) if needs_base else [None] * n_outputs
     return compared_with(model, part.target(), base)[row]
 
 
@@ -245,14 +245,14 @@ def counted_targets(part, model, n_outputs):
 
 def sum_of_losses(part, model, loss):
     """Weighted sum of the unmoved rows' losses, and their weight."""
-    base = unmoved_response(model, part.table)
+    base = model.unmoved(part.table)
     return part.weights @ loss_of_rows(loss, part.target(), base), part.weights.sum()
 
 
 def deviations(part, model, median):
     """Weighted sums of |y - median| and |y - f|."""
     y, weights = part.target().astype(np.float64), part.weights
-    (base,) = unmoved_response(model, part.table)
+    (base,) = model.unmoved(part.table)
     return weights @ np.abs(y - median), weights @ np.abs(y - base)
 
 

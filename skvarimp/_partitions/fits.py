@@ -21,7 +21,6 @@ from skvarimp._measures.firm.estimate import Estimates, MethodChoice, Scores
 from skvarimp._measures.firm.firm import is_linear
 from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
 from skvarimp._measures.impurity.rows import rows_in_trees
-from skvarimp._measures.problem import unmoved_response
 from skvarimp._partitions.donors import MOST_VALUES, response_moments
 from skvarimp._partitions.moments import GroupSums, moments_by_weight
 from skvarimp._partitions.walk import Count, PartModel
@@ -108,7 +107,7 @@ def fit_firm(measure, estimator, partitions):
     }.items():
         if asked:
             partitions.refuse(what)
-    unmoved_response(model, table)  # names the outputs
+    model.unmoved(table)  # names the outputs
     linear = partial(is_linear, model, table)
     results = estimates_over(measure, model, entries, partitions, linear)
     measure._store_estimates(table, entries, model.output_names, results)
@@ -152,7 +151,7 @@ ROUNDING = 1e-15  # a spread below this part of the response is none
 
 def _sums(part, model, features, scores):
     """`moments_by_weight` of each group of each feature from one partition's rows."""
-    v = ((unmoved_response(model, part.table).T - scores.mean) / scores.scale).T
+    v = ((model.unmoved(part.table).T - scores.mean) / scores.scale).T
     v[scores.constant] = 0.0
     result = []
     for feature in features:

@@ -13,7 +13,7 @@ from skvarimp._measures.interaction.statistics import (
     friedman_h,
     together,
 )
-from skvarimp._measures.problem import ALL, unmoved_response
+from skvarimp._measures.problem import ALL
 from skvarimp._partitions.donors import MOST_CELLS, MOST_VALUES
 from skvarimp._partitions.moments import Moments
 from skvarimp._partitions.walk import Count, GlobalMove, moves_on
@@ -153,7 +153,7 @@ def _mean_curves(part, model, moves, weight, n_columns):
     """`MeanCurves` over the rows of one partition, and the moves there."""
     response, table, moves, n_donors = moves_on(part, model, moves)
     weights = np.concatenate([np.zeros(n_donors), part.weights / weight])
-    base = unmoved_response(model.model, table)
+    base = model.model.unmoved(table)
     return MeanCurves(response, table, weights, base, n_columns), moves
 
 
@@ -172,7 +172,7 @@ def _curves(part, model, moves, weight, n_columns):
 def _left(part, model, moves, curves):
     """`Moments` of what all curves leave of the response, and of that, by output."""
     _, _, moves, n_donors = moves_on(part, model, moves)
-    base = unmoved_response(model.model, part.table)
+    base = model.model.unmoved(part.table)
     rest = base.copy()
     for move, curve in zip(moves, curves):
         rest -= curve[:, move.codes[n_donors:]]

@@ -18,8 +18,7 @@ from skvarimp._data.statistics import (
     weighted_median,
 )
 from skvarimp._data.table import stacked
-from skvarimp._data.values import names_in
-from skvarimp._measures.problem import ALL, Problem, compared_with, unmoved_response
+from skvarimp._measures.problem import ALL, Problem, compared_with
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._partitions.donors import (
@@ -338,9 +337,9 @@ def partitioned_problem(estimator, partitions, entries, response_method):
     """A problem of a model on rows in partitions, some of whose entries are known."""
     head = partitions.head
     partitions.sent.add(estimator)
-    model = Model(estimator, response_method, target_names=names_in(head.y))
+    model = Model(estimator, response_method, y=head.y)
     with partitions.naming(head.number):
-        base = unmoved_response(model, head.table)
+        base = model.unmoved(head.table)
     n_rows = head.table.n_samples
     return PartitionedProblem(
         head.table,

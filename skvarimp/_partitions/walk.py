@@ -8,7 +8,6 @@ import numpy as np
 
 from skvarimp._data.statistics import Units
 from skvarimp._data.table import stacked
-from skvarimp._measures.problem import unmoved_response
 from skvarimp._partitions.donors import ObservedValues
 from skvarimp._partitions.moments import Largest, Merged
 from skvarimp._response.contract import BlackBoxResponse
@@ -258,7 +257,7 @@ class PartitionedWalk:
             reductions,
             rows,
             weights,
-            unmoved_response(self.model.model, part.table),
+            self.model.model.unmoved(part.table),
             Units(self.n_rows, weights),
             part.target() if self.needs_y else None,
             means=self.means,

@@ -18,7 +18,7 @@ from sklearn import get_config
 from skvarimp._data.table import together
 from skvarimp._response.grid import make_move
 from skvarimp._running.guards import OverBudget
-from skvarimp._running.memory import call_rows, even_slices
+from skvarimp._running.memory import call_slices
 
 MOST_SETS = 100_000
 ORDERS, TRIED = (1, 2, 3), 200  # of interactions, and tries to find a larger one
@@ -207,6 +207,6 @@ def mixed(model, table, donors):
     columns = tuple(range(table.n_columns))
     parts = [
         model(table.moved(donors[part, 0], columns, donors[part]), "at mixed rows of X")
-        for part in even_slices(len(donors), call_rows(table.n_columns))
+        for part in call_slices(len(donors), table.n_columns)
     ]
     return np.concatenate(parts).T

@@ -32,7 +32,7 @@ from skvarimp._response.shapes.shape import Dense, Margins, reduced
 from skvarimp._response.shapes.steps import StepCurves
 from skvarimp._response.states import State
 from skvarimp._running.guards import OverBudget
-from skvarimp._running.memory import at_once, call_rows, even_slices, slices
+from skvarimp._running.memory import at_once, call_slices, slices
 
 OUTPUT = 2.0  # what each further output adds to a call and to a value of a curve
 
@@ -364,8 +364,7 @@ class BlackBoxResponse(Response):
         ndarray of shape (n_outputs, n)
         """
         result = np.empty((self.n_outputs, len(rows)))
-        step = call_rows(table.n_columns, self.n_outputs)
-        for part in even_slices(len(rows), step):
+        for part in call_slices(len(rows), table.n_columns, self.n_outputs):
             moved = table.moved(*move.replaced(rows[part], cells[part]))
 
             def where(m, start=part.start):

@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skvarimp._data.base_table import side_by_side
 from skvarimp._data.statistics import divided
-from skvarimp._data.values import side_by_side
 from skvarimp._response.grid import Move, make_move
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skvarimp._data.base_table import is_missing, side_by_side
 from skvarimp._data.statistics import distinct_masses, equal_bins
 from skvarimp._data.table import ArrayTable, Entry, check_known
-from skvarimp._data.values import is_missing, side_by_side
 from skvarimp._running.memory import Memo, working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)

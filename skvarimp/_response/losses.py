@@ -12,8 +12,8 @@ from sklearn.base import is_classifier, is_regressor
 
 from skvarimp._data.table import has_tags
 from skvarimp._data.validation import is_structured
-from skvarimp._data.values import as_columns, indicators, positions, watched
-from skvarimp._models.model import is_ranker
+from skvarimp._models.labels import as_columns, indicators, positions, watched
+from skvarimp._models.model import _last_step, is_exactly
 from skvarimp._response.reductions import AbsoluteError, Draw, Loss, SquaredError
 from skvarimp._running.guards import users_code
 
@@ -325,3 +325,17 @@ def _loss_of_classes(loss, model, y, n_outputs):
         return WrongClassLoss(lists, 0.5, EQUAL_PROBABILITIES)
     kinds = {"absolute_error": AbsoluteErrorLoss, "squared_error": SquaredErrorLoss}
     return kinds[loss](partial(indicators_of, class_lists=lists))
+
+
+# Models whose `predict` returns scores that order the rows of one query.
+RANKERS = {
+    "xgboost": "XGBRanker",
+    "lightgbm": "LGBMRanker",
+    "catboost": "CatBoostRanker",
+}
+
+
+def is_ranker(estimator):
+    """Whether a model, perhaps behind steps, is a library's ranker."""
+    model = _last_step(estimator)
+    return any(is_exactly(model, *ranker) for ranker in RANKERS.items())

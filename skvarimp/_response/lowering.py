@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._data.base_table import side_by_side, spread_over
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.statistics import Units
-from skvarimp._data.values import side_by_side, spread_over
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
 from skvarimp._models.kernels import KernelSum

@@ -95,6 +95,11 @@ def call_rows(n_columns, n_outputs=1):
     return int(max(1, min(CALL_ROWS, room, at_once(n_outputs, np.inf))))
 
 
+def call_slices(n, n_columns, n_outputs=1, rows_each=1):
+    """Consecutive slices of n items of so many rows each, one call of a model each."""
+    return slices(n, rows_each, call_rows(n_columns, n_outputs), arrays=1)
+
+
 class Memo:
     """Results of a computation, by what they were computed from.
 

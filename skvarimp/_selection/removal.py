@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import Table
-from skvarimp._data.values import is_missing
 
 # Parameters of scikit-learn's estimators that may list something for each column.
 PER_COLUMN = {"cat_features", "categorical_features", "categories", "interaction_cst"}

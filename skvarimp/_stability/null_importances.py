@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 from skvarimp._data.frames import frame_library
 from skvarimp._data.statistics import divided
 from skvarimp._data.validation import Interval, StrOptions, check_weights
-from skvarimp._data.values import encoded
 from skvarimp._display.html import Numbers, Texts, bars
 from skvarimp._display.stability import NullDisplay
 from skvarimp._measures.permutation import PermutationImportance
+from skvarimp._models.labels import encoded
 from skvarimp._running.guards import warn
 from skvarimp._selection.refits import Importance, check_comparable, generator, seeds_of
 from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.svm import SVC, NuSVC
 
-from skvarimp._data.base_table import column_blocks
+from skvarimp._data.sparse_table import column_blocks
 from skvarimp._data.statistics import variance
 from skvarimp._data.validation import (
     check_sample_weight,
@@ -19,7 +19,6 @@ from skvarimp._data.validation import (
     finite_numbers,
     numeric_target,
 )
-from skvarimp._data.values import as_columns, names_in, target_names
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_transformers import (
     fit_behind_transformers,
@@ -33,7 +32,8 @@ from skvarimp._measures.coefficients.statistics import (
     increases_of_gcv,
 )
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.model import is_classifier
+from skvarimp._models.labels import as_columns
+from skvarimp._models.model import is_classifier, names_in, target_names
 from skvarimp._models.readers.linear import linear_form
 from skvarimp._models.registry import unwrapped
 from skvarimp._types import AnyEstimator, Matrix

@@ -8,7 +8,7 @@ memory stays bounded for sparse X too.
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.base_table import row_blocks
+from skvarimp._data.sparse_table import row_blocks
 from skvarimp._data.statistics import divided
 
 # Scaled columns nearer than this to a combination of the others are aliased.

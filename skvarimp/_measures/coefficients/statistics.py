@@ -23,8 +23,8 @@ from sklearn.linear_model import (
 )
 
 from skvarimp._data.statistics import divided
-from skvarimp._data.values import class_lists, positions
 from skvarimp._measures.coefficients.design import Design
+from skvarimp._models.labels import class_lists, positions
 from skvarimp._models.model import is_exactly
 from skvarimp._running.guards import warn
 

@@ -10,7 +10,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from skvarimp._data.base_table import column_blocks, dense
+from skvarimp._data.base_table import dense
+from skvarimp._data.sparse_table import column_blocks
 from skvarimp._data.statistics import divided
 from skvarimp._running.guards import users_code
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.statistics import Units
-from skvarimp._data.values import is_missing
 from skvarimp._measures.firm.conditional import (
     conditional_means,
     distinct_counts,

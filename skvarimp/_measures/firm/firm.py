@@ -10,26 +10,16 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skvarimp._data.base_table import Table
+from skvarimp._data.base_table import Table, numbers_if_possible
 from skvarimp._data.statistics import Units, unit_of
 from skvarimp._data.table import as_rows
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
     check_length,
-    check_not_tiny,
     check_rows,
     check_target,
     finite_numbers,
-)
-from skvarimp._data.values import (
-    as_columns,
-    encoded,
-    indicators,
-    names_in,
-    numbers_if_possible,
-    output_names,
-    target_names,
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.firm.conditional import number_of_bins
@@ -42,11 +32,17 @@ from skvarimp._measures.firm.estimate import (
 )
 from skvarimp._measures.firm.features import Values, resolve_entries
 from skvarimp._measures.firm.gaussian import WAY_OUT, gaussian_estimates
-from skvarimp._measures.problem import unmoved_response
 from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import Rows, fingerprint, store_directions, store_rows
 from skvarimp._models.gradients import linear_coefficients
-from skvarimp._models.model import Model
+from skvarimp._models.labels import as_columns, encoded, indicators
+from skvarimp._models.model import (
+    Model,
+    check_not_tiny,
+    names_in,
+    output_names,
+    target_names,
+)
 from skvarimp._response.grid import is_ordered
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, within_callbacks
@@ -258,7 +254,7 @@ default="auto"
         if not kept.all():  # the other rows are ignored
             table, weights = table.take(np.flatnonzero(kept)), weights[kept]
         if model is not None:
-            raw = unmoved_response(model, table).T
+            raw = model.unmoved(table).T
             output_names = model.output_names
         total = weights.sum()
         units = Units.of(weights / total, labels)
@@ -291,8 +287,7 @@ default="auto"
                     "are not. Use method='linear', the same for Gaussian X."
                 )
             return None
-        method, names = self.response_method, names_in(y)
-        return Model(estimator, method, prefer=SCORES_FIRST, target_names=names)
+        return Model(estimator, self.response_method, prefer=SCORES_FIRST, y=y)
 
     def _estimates(self, model, values, features, scores, weights):
         start = partial(Progress, [self])

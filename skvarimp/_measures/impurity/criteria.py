@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit, softmax, xlogy
 
-from skvarimp._data.values import numbered
+from skvarimp._data.base_table import numbered
 from skvarimp._measures.impurity.grove import LEAF
 from skvarimp._models.forms import NotReadable
 

@@ -13,7 +13,6 @@ from skvarimp._data.base_table import Table, column_names
 from skvarimp._data.statistics import Units
 from skvarimp._data.table import as_rows, as_table, check_fitted
 from skvarimp._data.validation import Interval, check_rows, check_target
-from skvarimp._data.values import names_in, target_names
 from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_transformers import (
@@ -31,6 +30,7 @@ from skvarimp._measures.impurity.rows import (
 )
 from skvarimp._measures.impurity.tree_reader import not_trees
 from skvarimp._measures.rows import Rows, fingerprint, store_rows
+from skvarimp._models.model import names_in, target_names
 from skvarimp._models.registry import unwrapped
 from skvarimp._running.guards import no_overflow, whole_fit
 from skvarimp._types import AnyEstimator, Axes, Matrix

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import as_table, checked_frame
 from skvarimp._data.validation import check_target, check_weights
-from skvarimp._data.values import class_lists
 from skvarimp._measures.impurity.grove import LEAF, SortedColumns
 from skvarimp._measures.impurity.readers import READERS, Forest, SingleTree
 from skvarimp._measures.impurity.search import (
@@ -26,6 +25,7 @@ from skvarimp._measures.impurity.search import (
     search_batch,
 )
 from skvarimp._measures.impurity.tree_reader import TREE_TYPES
+from skvarimp._models.labels import class_lists
 from skvarimp._running.guards import whole_fit
 from skvarimp._types import AnyEstimator, Matrix
 

@@ -17,13 +17,13 @@ from sklearn.utils import (
     compute_sample_weight,
 )
 
-from skvarimp._data.values import as_columns, class_lists, positions
 from skvarimp._measures.impurity.tree_reader import (
     TREE_TYPES,
     TreeReader,
     declined,
     not_trees,
 )
+from skvarimp._models.labels import as_columns, class_lists, positions
 from skvarimp._models.readers import sklearn_trees
 
 

@@ -6,7 +6,6 @@ from sklearn.utils.validation import validate_data
 from skvarimp._compiled import use_compiled
 from skvarimp._data.statistics import divided
 from skvarimp._data.validation import check_target, check_weights
-from skvarimp._data.values import as_columns, class_lists, positions, where_codes
 from skvarimp._measures.behind_transformers import set_columns
 from skvarimp._measures.impurity.criteria import (
     CLASS_CRITERIA,
@@ -30,6 +29,7 @@ from skvarimp._measures.impurity.search import (
     search_batch,
 )
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.labels import as_columns, class_lists, positions, where_codes
 from skvarimp._models.model import Model, is_classifier
 from skvarimp._models.readers import sklearn_trees
 from skvarimp._models.registry import read, reader_of

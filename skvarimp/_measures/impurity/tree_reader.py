@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import tree
 from sklearn.utils import compute_sample_weight
 
-from skvarimp._data.values import as_columns, class_lists, positions, where_codes
+from skvarimp._models.labels import as_columns, class_lists, positions, where_codes
 from skvarimp._models.readers.sklearn_trees import grown_tree
 from skvarimp._models.tree_table import NodeTable
 from skvarimp._models.trees import Encoding

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skvarimp._data.values import is_missing
+from skvarimp._data.base_table import is_missing
 from skvarimp._measures.interaction.statistics import MeanCurves, together
 
 SURFACE_VALUES = 25  # of each column, at most

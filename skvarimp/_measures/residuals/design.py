@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from skvarimp._data.values import factorized, is_missing
+from skvarimp._data.base_table import factorized, is_missing
 
 CODES = 200  # levels of a column with a code of their own; the rarest share the last
 FEW = 10  # known values that a model needs to learn from

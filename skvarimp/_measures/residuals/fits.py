@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold
 
+from skvarimp._data.base_table import factorized
 from skvarimp._data.statistics import divided
-from skvarimp._data.values import factorized
 from skvarimp._measures.residuals.design import FEW, OtherColumns, missing_in
 from skvarimp._response.further_moves import ResidualMove
 from skvarimp._running.guards import users_code

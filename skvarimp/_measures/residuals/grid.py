@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import has_fit_parameter
 
-from skvarimp._data.base_table import SparseTable
+from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.table import as_table
 from skvarimp._measures.residuals.fits import Sources, residual_move
 from skvarimp._response.sampling import entry_seeds

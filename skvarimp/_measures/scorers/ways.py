@@ -7,10 +7,10 @@ import numpy as np
 from sklearn import config_context
 
 from skvarimp._data.table import rows_of_target
-from skvarimp._data.values import as_columns, positions
 from skvarimp._measures.scorers.formulas import OF_CLASSES, OF_PREDICTIONS, OF_TIMES
 from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, orders
 from skvarimp._measures.scorers.stand_ins import Replayed
+from skvarimp._models.labels import as_columns, positions
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import even_slices
 

@@ -30,7 +30,7 @@ from skvarimp._response.coalitions import mixed
 from skvarimp._response.engine import Outcome
 from skvarimp._response.sampling import entry_seeds, scaled_influences
 from skvarimp._running.guards import of_draws
-from skvarimp._running.memory import call_rows, even_slices
+from skvarimp._running.memory import call_slices
 from skvarimp._running.tasks import Progress, in_order
 
 MIN_REPEATS = 4  # before an error of drawing is trusted, and for the rows as donors
@@ -139,8 +139,8 @@ def _drawn_values(game, donors, when):
     for entry, of_entry in zip(game.entries, when):
         joins[list(entry.columns)] = of_entry
     yield value(game.base[:, donors])
-    at_once = max(1, call_rows(n_columns) // donors.size)
-    for some in even_slices(len(when) - game.holds_all, at_once):
+    n_asked = len(when) - game.holds_all
+    for some in call_slices(n_asked, n_columns, rows_each=donors.size):
         n_joined = np.arange(some.start + 1, some.stop + 1).reshape(-1, 1, 1, 1)
         taken = np.where(joins < n_joined, np.arange(n_rows), donors[:, np.newaxis])
         taken = taken.swapaxes(2, 3).reshape(-1, n_columns)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import Table
-from skvarimp._data.values import is_missing
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, SECOND, Softmax, Then

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from skvarimp._data.base_table import spread_over
 from skvarimp._data.table import as_table
-from skvarimp._data.values import spread_over
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.array_forms import Additive
 from skvarimp._models.column_sources import NotColumnwise, sources

@@ -12,9 +12,9 @@ from itertools import pairwise, repeat
 
 import numpy as np
 
+from skvarimp._data.base_table import is_missing, spread_over
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import SparseTable
-from skvarimp._data.values import is_missing, spread_over
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.label_links import AboveThreshold, LargestNumber, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax

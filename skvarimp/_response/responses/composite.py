@@ -10,8 +10,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from skvarimp._data.base_table import begins_value, side_by_side
 from skvarimp._data.table import Entry, as_table
-from skvarimp._data.values import begins_value, side_by_side
 from skvarimp._models.column_sources import is_monotone
 from skvarimp._models.links import InverseTransform
 from skvarimp._response.contract import Costs, Response

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.base_table import begins_value
 from skvarimp._data.statistics import Units
 from skvarimp._data.table import ArrayTable, SparseTable
-from skvarimp._data.values import begins_value
 from skvarimp._response.directions import FLAT, MeanCurve
 from skvarimp._response.reductions import Range, Sample
 from skvarimp._response.shapes.line import StraightLines

@@ -13,8 +13,8 @@ end within 129 nodes are moved value by value.
 
 import numpy as np
 
+from skvarimp._data.base_table import spread_over
 from skvarimp._data.table import Entry, SparseTable
-from skvarimp._data.values import spread_over
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.kernels import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY

@@ -15,7 +15,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from skvarimp._data.values import spread_over
+from skvarimp._data.base_table import spread_over
 from skvarimp._response.shapes.shape import Chunk, NeedsValues, Shape, summing
 from skvarimp._running.memory import CACHE, slices
 

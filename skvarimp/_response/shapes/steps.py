@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import block_diag
 
+from skvarimp._data.base_table import numbered
 from skvarimp._data.statistics import running_sums
-from skvarimp._data.values import numbered
 from skvarimp._response.shapes.shape import Chunk, Shape
 from skvarimp._running.memory import CACHE, slices
 

@@ -11,8 +11,8 @@ from roundoff import roundoff
 from scipy import sparse
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import Entry, as_table, is_frame
-from skvarimp._data.values import is_missing
 from skvarimp._response.further_moves import product_move
 from skvarimp._response.grid import distinct_values, make_move
 

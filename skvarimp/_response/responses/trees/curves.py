@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skvarimp._data.values import numbered
+from skvarimp._data.base_table import numbered
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, HELD, even_slices, numbers_at_once
 

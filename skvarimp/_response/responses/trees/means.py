@@ -31,7 +31,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from skvarimp._data.values import numbered
+from skvarimp._data.base_table import numbered
 from skvarimp._response.reductions import Sample
 from skvarimp._response.responses.trees import compiled_masses, masses
 from skvarimp._response.responses.trees.curves import Member, first_of_each

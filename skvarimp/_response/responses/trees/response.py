@@ -12,8 +12,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from skvarimp._compiled import use_compiled
+from skvarimp._data.base_table import numbers_if_possible, spread_over
 from skvarimp._data.table import ArrayTable
-from skvarimp._data.values import numbers_if_possible, spread_over
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.trees import compiled_trees
