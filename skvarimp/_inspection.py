@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import Entry, SparseTable, column_position
-from skvarimp._measures.scorers.formulas import OF_PREDICTIONS
 from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Responses, StandIn
+from skvarimp._measures.scorers.ways import OF_PREDICTIONS
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 

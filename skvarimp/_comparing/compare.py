@@ -115,8 +115,7 @@ def compare_importances(
         for measure in of_model.values():
             validate_params(measure)
             set_callbacks(measure, callbacks)
-        given = estimator, X, y, sample_weight, groups
-        fit_measures(list(of_model.values()), *given)
+        fit_measures(list(of_model.values()), estimator, X, y, sample_weight, groups)
         for name, measure in of_model.items():
             column = f"{label}/{name}"
             if column in fitted:

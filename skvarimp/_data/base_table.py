@@ -383,3 +383,8 @@ def numbered(counts):
     """Say of counts[0] + counts[1] + ... items whose each is, and which of its own."""
     whose = np.arange(len(counts)).repeat(counts)
     return whose, np.arange(len(whose)) - (np.cumsum(counts) - counts).take(whose)
+
+
+def is_single(*parameters):
+    """Whether any of some arrays or sparse matrices is in single precision."""
+    return any(p.dtype.kind == "f" and p.dtype.itemsize <= 4 for p in parameters)

@@ -129,8 +129,10 @@ class FrameTable(Table):
         return factorized(self.column(j), levels)
 
     def has_levels(self, j):
+        if j in self._numbers:
+            return False
         unsaid = self._dtypes[j] in (nw.Object, nw.Unknown)
-        return super().has_levels(j) if unsaid else j not in self._numbers
+        return super().has_levels(j) if unsaid else True
 
     def is_date(self, j):
         return self._dtypes[j].is_temporal()

@@ -22,17 +22,6 @@ from scipy.stats import t as student
 from skvarimp._data.base_table import begins_value
 
 
-def gini_mean_difference(values, weights):
-    """E|V' - V''| of two independent draws from a weighted sample.
-
-    Computed as 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k), which is exactly 0 for a
-    constant sample; self-pairs count.
-    """
-    order = np.argsort(values, kind="stable")
-    below = precise_cumsum(weights[order])[:-1]
-    return float(2.0 * np.sum(np.diff(values[order]) * below * (1.0 - below)))
-
-
 def divided(a, b, least=0.0):
     """a / b, and 0 where b is not above `least`."""
     a, b = np.broadcast_arrays(a, b)
@@ -52,22 +41,6 @@ def precise_cumsum(values):
 def running_sums(values):
     """Sums up to each place along the last axis; 0 first, and the sum of all last."""
     return np.insert(np.cumsum(values, axis=-1), 0, 0.0, axis=-1)
-
-
-def weighted_median(values, weights):
-    """Median of a weighted sample; integer weights equal repeated values.
-
-    Where exactly half of the weight lies below a gap, the midpoint of the gap.
-    """
-    positive = weights > 0
-    values, weights = values[positive], weights[positive]
-    order = np.argsort(values, kind="stable")
-    values, below = values[order], np.cumsum(weights[order])
-    half = 0.5 * below[-1]
-    tolerance = 1e-12 * below[-1]
-    low = np.searchsorted(below, half - tolerance)
-    high = np.searchsorted(below, half + tolerance)
-    return 0.5 * (values[low] + values[min(high, len(values) - 1)])
 
 
 def quantile_positions(probabilities, at):
@@ -297,18 +270,10 @@ class Units:
         of_both = sparse.coo_array((self.weights, where), (self.n, n_cells)).tocsr()
         return of_both.power(2).sum(axis=0)
 
-    def add_rows(self, sums, rows, values):
-        """Add numbers of a block of rows, (n_block, n_numbers), to sums of groups.
-
-        Parameters
-        ----------
-        sums : ndarray of shape (n, n_numbers)
-            Written to.
-        rows : slice
-        values : ndarray of shape (n_block, n_numbers)
-        """
-        found, place = np.unique(self.groups[rows], return_inverse=True)
-        sums[found] += summing(np.ones(len(place)), place, len(found)) @ values
+    @property
+    def cubed_apart(self):
+        """Whether the `terms` for cubes are others than those for squares."""
+        return self.thirds is not self.weights
 
     def terms(self, influences, power=2):
         """What each unit adds to the sampling error, (..., n).
@@ -319,12 +284,16 @@ class Units:
         power : {2, 3}
             For sums of squares, or of cubes, of the terms.
         """
+        return np.sqrt(self.inflation) * self.weighted_sums(influences, power)
+
+    def weighted_sums(self, influences, power=2):
+        """The terms but for their common factor."""
         weights = self.weights if power == 2 else self.thirds
-        return np.sqrt(self.inflation) * self.sums(weights * influences)
+        return self.sums(weights * influences)
 
     def error(self, influences):
         """Standard errors of estimates, from influences (..., n_rows)."""
-        return root_of_squares(self.terms(influences))
+        return self.error_of_sums(self.weighted_sums(influences))
 
     def error_of_columns(self, influences):
         """The same from influences (n_rows, n_entries), which are written to."""
@@ -343,9 +312,9 @@ class Units:
         """Both `error` and `skewness`."""
         terms = self.terms(influences)
         errors = root_of_squares(terms)
-        if self.thirds is self.weights:
-            return errors, skewness_of(terms, errors)
-        return errors, self.skewness(influences, errors)
+        if self.cubed_apart:
+            return errors, self.skewness(influences, errors)
+        return errors, skewness_of(terms, errors)
 
     def error_of_sums(self, sums):
         """The same as `error` from sums of w_i psi_i over whole units, (..., any)."""
@@ -354,12 +323,6 @@ class Units:
     def error_of_squares(self, squares):
         """The same from the squares of such sums, summed over all units."""
         return np.sqrt(self.inflation * squares)
-
-
-def summing(weights, groups, n_groups):
-    """The sparse matrix (n_groups, n_rows) that adds up weighted rows by group."""
-    where = groups, np.arange(len(groups))
-    return sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
 
 
 def root_of_squares(values):
@@ -391,3 +354,14 @@ def unit_of(values):
     """
     size = np.abs(values).max(initial=0.0)
     return float(np.exp2(np.frexp(size)[1])) if 0 < size < np.inf else 1.0
+
+
+def gini_mean_difference(values, weights):
+    """E|V' - V''| of two independent draws from a weighted sample.
+
+    Computed as 2 sum_k (v_(k+1) - v_(k)) P_k (1 - P_k), which is exactly 0 for a
+    constant sample; self-pairs count.
+    """
+    order = np.argsort(values, kind="stable")
+    below = precise_cumsum(weights[order])[:-1]
+    return float(2.0 * np.sum(np.diff(values[order]) * below * (1.0 - below)))

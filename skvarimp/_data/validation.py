@@ -6,7 +6,6 @@ from typing import get_args, get_type_hints
 
 import numpy as np
 from scipy import sparse
-from sklearn.tree import BaseDecisionTree
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -83,9 +82,14 @@ def check_weights(given, n, name="sample_weight", each="row of X"):
     if given is None:
         return np.ones(n)
     check_in_memory(given, f"`{name}`")
-    how = {"ensure_2d": False, "ensure_min_samples": 0, "input_name": f"`{name}`"}
     try:
-        weight = check_array(given, dtype=np.float64, **how)
+        weight = check_array(
+            given,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_min_samples=0,
+            input_name=f"`{name}`",
+        )
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` must be finite numbers: {error}") from None
     if weight.shape != (n,):
@@ -201,8 +205,14 @@ def _columns(table, is_bad):
 
 def check_confidence(confidence):
     """Raise unless a confidence lies strictly between 0 and 1."""
-    limits = {"min_val": 0, "max_val": 1, "include_boundaries": "neither"}
-    check_scalar(confidence, "confidence", numbers.Real, **limits)
+    check_scalar(
+        confidence,
+        "confidence",
+        numbers.Real,
+        min_val=0,
+        max_val=1,
+        include_boundaries="neither",
+    )
     if np.isnan(confidence):  # which no comparison with the limits refuses
         raise ValueError("confidence == nan, must be between 0 and 1.")
 
@@ -298,15 +308,6 @@ def _words(kind):
         if words and len(words) + len(or_none) == len(options):
             constraints[name] = [StrOptions(words), *or_none]
     return constraints
-
-
-def asks_for_residuals(conditional):
-    """Whether `conditional` is "residuals" or a model that predicts entries."""
-    if isinstance(conditional, str):
-        return conditional == "residuals"
-    if isinstance(conditional, BaseDecisionTree | type):
-        return False
-    return hasattr(conditional, "fit") and hasattr(conditional, "predict")
 
 
 def check_no_data(estimator, order="fit(estimator, X, y)"):

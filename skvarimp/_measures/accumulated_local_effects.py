@@ -15,10 +15,10 @@ from skvarimp._data.validation import Interval
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.directions import direction
+from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
+from skvarimp._response.mean_curves import direction
 from skvarimp._response.reductions import Finished
-from skvarimp._response.states import Outcome
 from skvarimp._running.tasks import Progress, tasks_done
 from skvarimp._types import Features, ResponseMethod
 
@@ -232,9 +232,10 @@ def _curve_of(task, problem, n_bins):
     edges = np.union1d(0, quantile_positions(move.probabilities[:n_known_cells], at))
     # edges[b] < value <= edges[b + 1], the smallest value in the first bin
     bins = np.maximum(np.searchsorted(edges, cells), 1) - 1
-    rows = problem, move, known, cells
     # (n_outputs, n_known)
-    local = _at(edges[bins + 1], *rows) - _at(edges[bins], *rows)
+    local = _at(edges[bins + 1], problem, move, known, cells) - _at(
+        edges[bins], problem, move, known, cells
+    )
 
     n = len(edges) - 1
     in_bin = np.bincount(bins, w, n)
@@ -270,8 +271,11 @@ def _curve_of(task, problem, n_bins):
     if move.values.dtype.kind in "fiu":
         of_values = deciles(move.values, move.probabilities)
     first = np.unique(cells, return_index=True)[1]
-    by_value = of_rows[:, first], move.probabilities[:n_known_cells]
-    way = direction(*by_value, np.abs(problem.base).max(axis=1))
+    way = direction(
+        of_rows[:, first],
+        move.probabilities[:n_known_cells],
+        np.abs(problem.base).max(axis=1),
+    )
     return move.values[edges], effects, errors, importance, way, influence, of_values
 
 

@@ -18,6 +18,7 @@ from skvarimp._data.table import (
     as_table,
     check_features_seen,
     check_fitted,
+    resolve_columns,
     resolve_features,
 )
 from skvarimp._data.validation import (
@@ -30,7 +31,7 @@ from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._measures.rows import FORGOTTEN, drawing_errors, interval_ends
-from skvarimp._running.guards import check_finite_results, no_overflow, whole_fit
+from skvarimp._running.guards import no_overflow, whole_fit
 from skvarimp._running.private_sklearn import CallbackSupportMixin
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 
@@ -165,11 +166,13 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
     def _set_entries(self, table, features, estimator=None):
         """Resolve `features` against X; sets what fit knows about X's columns."""
+        self._set_input(table.n_columns, table.names, table.library)
         if estimator is not None:
             check_fitted(estimator, table)
             check_features_seen(estimator, table)
+        named = getattr(self, "categorical_features", None)
+        self._categorical = resolve_columns(named, table.names, table.n_columns)
         entries = resolve_features(features, table.names, table.n_columns)
-        self._set_input(table.n_columns, table.names, table.library)
         self._entry_columns = [entry.columns for entry in entries]
         return entries
 
@@ -177,8 +180,6 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self.n_features_in_, self._frame_library = n_features, library
         if names is not None:
             self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _store(
         self,
@@ -195,8 +196,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         importances_per_output : array-like of shape (n_entries, n_outputs)
-        entry_names : list of str
-        output_names : list of str
+        entry_names, output_names : list of str
         standard_errors : array-like of shape (n_entries,), default=None
         errors_per_output : ndarray of shape (n_entries, n_outputs), default=None
             Of one output they are the standard errors.
@@ -208,19 +208,23 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         per_output = np.asarray(importances_per_output, dtype=np.float64)
         self.importances_per_output_ = per_output
         self.importances_ = per_output.mean(axis=1)
+        if np.any(np.isinf(per_output)) and not self._may_be_infinite:
+            raise FloatingPointError("overflow encountered in a matrix product")
         self.ranking_ = ranking(self.importances_)
-        if not self._may_be_infinite:
-            check_finite_results(per_output)
-        self.standard_errors_ = (
-            None if standard_errors is None else np.asarray(standard_errors)
-        )
-        if per_output.shape[1] == 1 and standard_errors is not None:
+        self._freedom = np.inf if units is None else units.freedom
+        known = standard_errors is not None
+        self.standard_errors_ = np.asarray(standard_errors) if known else None
+        if per_output.shape[1] == 1 and known:
             errors_per_output = self.standard_errors_[:, np.newaxis]
         self._errors_per_output, self._skewness = errors_per_output, skewness
-        self._freedom = np.inf if units is None else units.freedom
         self.n_groups_ = None if units is None or units.labels is None else units.n
         self.entry_names_ = list(entry_names)
         self.output_names_ = list(output_names)
+
+    def _store_directions(self, per_output):
+        """Set the directions, (n_entries, n_outputs), and those of a single output."""
+        self.directions_per_output_ = per_output
+        self.directions_ = per_output[:, 0] if per_output.shape[1] == 1 else None
 
     def to_frame(
         self, per_output: bool = False, *, confidence: float | None = None
@@ -340,22 +344,21 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if self.standard_errors_ is None:
             return np.full((2, len(self.importances_)), np.nan)
         errors, drawn = self.standard_errors_, drawing_errors(self)
-        of_errors = errors, self._skewness, drawn, self._freedom
-        return interval_ends(self.importances_, *of_errors, confidence)
+        return interval_ends(
+            self.importances_, errors, self._skewness, drawn, self._freedom, confidence
+        )
 
     def _ends_per_output(self, confidence=0.95):
-        """The same of each output, (n_entries, n_outputs) each.
-
-        Of several outputs without the correction for skewness.
-        """
+        """The same of each output; of several without the correction for skewness."""
         values, errors = self.importances_per_output_, self._errors_per_output
         if values.shape[1] == 1:
             return np.expand_dims(self._ends(confidence), 2)
         check_confidence(confidence)
         if errors is None:
             return np.full((2, *values.shape), np.nan)
-        of_outputs = values.ravel(), errors.ravel(), None, 0.0
-        ends = interval_ends(*of_outputs, self._freedom, confidence)
+        ends = interval_ends(
+            values.ravel(), errors.ravel(), None, 0.0, self._freedom, confidence
+        )
         return np.reshape(ends, (2, *values.shape))
 
     def _further_columns(self):

@@ -61,7 +61,7 @@ def set_columns(measure, estimator, X):
     return column_names(names, n_features), table
 
 
-def fit_behind_transformers(measure, estimator, X, y, sample_weight, **options):
+def fit_behind_transformers(measure, estimator, X, y, sample_weight, more=None):
     """Fit a measure on the end of a pipeline and count by its input columns.
 
     Numbers of several columns of one input are added. Of t statistics the largest
@@ -72,7 +72,7 @@ def fit_behind_transformers(measure, estimator, X, y, sample_weight, **options):
     measure : ImpurityImportance, CoefficientImportance or ConnectionWeightImportance
     estimator : Pipeline, or a search or the like around one
     X, y, sample_weight : as in `fit`
-    **options : dict
+    more : dict, default=None
         Passed to the measure's own `fit`.
     """
     labels, table = set_columns(measure, estimator, X)
@@ -84,7 +84,7 @@ def fit_behind_transformers(measure, estimator, X, y, sample_weight, **options):
     if of_rows:
         inner.set_params(keep_rows=True)
     behind = None if X is None else transformers.transform(table.native)
-    inner.fit(last, behind, y, sample_weight=sample_weight, **options)
+    inner.fit(last, behind, y, sample_weight=sample_weight, **(more or {}))
     for name, value in vars(inner).items():
         if name.endswith("_") and name not in OF_COLUMNS:
             setattr(measure, name, value)

@@ -18,8 +18,9 @@ from skvarimp._models.gradients import (
 )
 from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
-from skvarimp._response.states import Outcome
+from skvarimp._response.shapes.shape import add_by_group
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress
 from skvarimp._types import Features, ResponseMethod
@@ -265,7 +266,7 @@ class _Moments:
             self.second[..., entries] += products
             return
         for sums, of_rows in zip(self.of_groups, weighted):
-            self.units.add_rows(sums[:, entries], rows, of_rows)
+            add_by_group(sums[:, entries], self.units.groups[rows], of_rows)
 
     def outcome(self, n_done):
         """The `Outcome`; NaN for the entries after the first `n_done`."""

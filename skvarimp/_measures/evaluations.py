@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 
 from skvarimp._data.base_table import spread_over
-from skvarimp._data.table import (
-    as_table,
-    check_features_seen,
-    check_fitted,
-    resolve_features,
-)
+from skvarimp._data.table import as_table
 from skvarimp._measures.problem import Problem, Request
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.directions import N_BINS, MeanCurve
 from skvarimp._response.lowering import lowered
-from skvarimp._running.guards import budget
+from skvarimp._response.responses.interpolated import SIZES
+from skvarimp._response.sampling import N_BINS
 from skvarimp._types import AnyEstimator, Matrix
-
-ROWS_ASKED = 100  # for directions
-
-
-def settle_estimation(measure, plan):
-    """Choose the estimation of a plan that leaves it open, within `max_evaluations`.
-
-    Parameters
-    ----------
-    measure : ResponseImportance
-    plan : Plan
-    """
-    free = plan.estimation == "auto"
-    if free:
-        plan.estimation = measure._cheapest(plan)
-    if getattr(measure, "max_evaluations", None) is None:
-        return
-    plan.problem.in_one_place("`max_evaluations`")
-    if plan.estimation != "exact":
-        return
-    needed = measure._exact_rows(plan)
-    if needed <= budget().left:
-        return
-    if not free:
-        raise ValueError(
-            f"estimation='exact' needs predictions of up to {needed} moved rows, and "
-            f"max_evaluations={measure.max_evaluations} leaves {budget().left}. Use "
-            f"estimation='{measure._drawn_estimation}'."
-        )
-    plan.estimation = measure._drawn_estimation
 
 
 class CountsEvaluations:
@@ -85,12 +51,10 @@ class CountsEvaluations:
         >>> imp.expected_evaluations(lambda X: X[:, 0], X)
         3050
         """
-        table = as_table(X)
-        check_fitted(estimator, table)
-        check_features_seen(estimator, table)
-        entries = resolve_features(self.features, table.names, table.n_columns)
+        table, measure = as_table(X), copy(self)  # whose attributes stay as they are
+        entries = measure._set_entries(table, measure.features, estimator)
         n = table.n_samples
-        model = Model(estimator, self.response_method)
+        model = Model(estimator, measure.response_method)
         weights, base = np.full(n, 1.0 / n), np.zeros((1, n))
         every = np.ones(n, dtype=bool)
         problem = Problem(table, model, None, weights, n, base, every)
@@ -99,18 +63,32 @@ class CountsEvaluations:
         except NotReadable as declined:
             response = BlackBoxResponse(model, 1, str(declined))
         problem._responses[tuple(entries)] = response
-        most = self.max_evaluations or np.inf
-        return int(min(most, n + self._moved_rows(problem, entries)))
+        most = measure.max_evaluations or np.inf
+        return int(min(most, n + measure._moved_rows(problem, entries)))
 
     def _moved_rows(self, problem, entries):
         """How many moved rows a fit asks for, at most."""
         raise NotImplementedError
 
 
-def follow_mean(request, problem, with_rows):
-    """Ask for `MeanCurve`, too, which comes last."""
-    request.reductions.append(MeanCurve(with_rows))
-    request.scales.append(np.ones(len(problem.base)))
+def exact_rows(problem, entries, request, response=None):
+    """How many rows exact numbers ask the model for, at most.
+
+    By the response that serves the entries, or another one.
+    """
+    response = response or problem.response(entries)
+    if not response.asks_model:
+        return 0
+    # a response of nodes may find that it needs all values after all
+    nodes = 0 if isinstance(response, BlackBoxResponse) else 2 * SIZES[-1]
+    found = problem.moves(entries, [request])
+    moves = (found[e] for e in range(len(entries)))
+    # a row that is moved to its own value is known
+    sizes = [m.cells_per_row - (m.codes is not None) + nodes for m in moves]
+    return int(np.ceil(problem.n_rows * np.sum(sizes)))
+
+
+ROWS_ASKED = 100  # for directions
 
 
 def mean_walk(measure, problem, entries, with_rows):
@@ -120,12 +98,12 @@ def mean_walk(measure, problem, entries, with_rows):
     the rows that it is asked for are counted, it is not asked at all.
     """
     response, rows = problem.response(entries), np.arange(problem.n_rows)
-    request = Request("all", [], [], measure._categorical(problem))
+    request = Request("all", [], [], measure._categorical)
     if response.asks_model and hasattr(measure, "max_evaluations"):
         return None
     if isinstance(response, BlackBoxResponse):
         request.grid, rows = N_BINS, spread_over(problem.n_rows, ROWS_ASKED)
-    follow_mean(request, problem, with_rows)
+    request.follow_mean(len(problem.base), with_rows)
     walk, weights = problem.walk(response, entries, [request]), problem.weights[rows]
     base = np.ascontiguousarray(problem.base[:, rows])
     return replace(walk, rows=rows, weights=weights / weights.sum(), base=base)

@@ -6,13 +6,14 @@ import numpy as np
 
 from skvarimp._data.table import as_table
 from skvarimp._measures.impurity.readers import READERS, read_trees
+from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.labels import positions
 from skvarimp._models.readers.sklearn_trees import n_training_rows
-from skvarimp._response.engine import run_walk
-from skvarimp._response.losses import LossDraw, loss_of_rows, make_loss
-from skvarimp._response.sampling import DonorDraws, draw_together, entry_seeds
-from skvarimp._response.states import Outcome
+from skvarimp._response.engine import Outcome, run_walk
+from skvarimp._response.losses import LossDraw, loss_of_rows
+from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.sampling import DonorDraws, draw_together
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, tasks_done
 
@@ -66,7 +67,9 @@ class OutOfBag:
         kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
         every = np.ones(len(entries), dtype=np.intp)
         exact = sum(problem.exact_cost(entries, kind, m, m * every) for m in n)
-        return exact <= problem.most_calls(entries, n_repeats * len(entries) * sum(n))
+        return exact <= problem.response(entries).most_calls(
+            n_repeats * len(entries) * sum(n)
+        )
 
     @property
     def name(self):

@@ -17,8 +17,8 @@ from skvarimp._measures.interaction.statistics import resolve_sets
 from skvarimp._measures.interaction.surfaces import joint_dependence, spread_cells
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
-from skvarimp._response.engine import finished_again
-from skvarimp._response.grid import is_categorical
+from skvarimp._measures.rows import complete_influences
+from skvarimp._response.grid import kind_of
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
@@ -192,14 +192,20 @@ default="auto"
         if self.curve_errors:
             problem.in_one_place("curve_errors=True")
         if self.kind == "average":
-            how = n_rows if self.keep_rows else None, problem.units
-            reductions = [PartialDependence.over(self.statistic, n_rows, *how)]
+            reductions = [
+                PartialDependence.over(
+                    self.statistic,
+                    n_rows,
+                    n_rows if self.keep_rows else None,
+                    problem.units,
+                )
+            ]
         else:  # the second for the curves alone
             reductions = [
                 IndividualFlatness(self.statistic),
                 PartialDependence.over(self.statistic, n_rows, 1),
             ]
-        categorical = self._categorical(problem)
+        categorical = self._categorical
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
             bins = {entry.name: N_BINS for entry in problem.uncountable(entries)}
@@ -252,7 +258,7 @@ default="auto"
         if self.statistic != "auto":
             return [self.statistic] * len(entries)
         found = [
-            "range" if is_categorical(table, entry, request.categorical) else "std"
+            "range" if kind_of(table, entry, request.categorical).categorical else "std"
             for entry in entries
         ]
         if len(set(found)) > 1:
@@ -274,7 +280,7 @@ default="auto"
         """The grid of an entry, and the deciles of a numeric column or None."""
         table = problem.table
         single = len(entry.columns) == 1 and not table.has_levels(entry.columns[0])
-        if not single or is_categorical(table, entry, request.categorical):
+        if not single or kind_of(table, entry, request.categorical).categorical:
             return problem.move(entry, request).values, None
         grid = self.grid_[entry.name]
         if isinstance(grid, str) and grid == "all":
@@ -331,31 +337,6 @@ default="auto"
 def _grid_of(grid, name):
     """The grid of one entry."""
     return grid.get(name, "all") if isinstance(grid, Mapping) else grid
-
-
-def complete_influences(plan, request, outcome, n_jobs):
-    """Add influences on mean curves that were too large to be kept row by row.
-
-    Parameters
-    ----------
-    plan : Plan
-    request : Request
-        Of one reduction, a `PartialDependence`.
-    outcome : Outcome
-    n_jobs : int or None
-    """
-    problem = plan.problem
-    missing = {
-        e: curves
-        for e, curves in enumerate(outcome.curves)
-        if curves is not None
-        and (outcome.influences is None or np.isnan(outcome.influences[0, e]))
-    }
-    walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
-    (reduction,) = request.reductions
-    how = (walk, reduction), n_jobs
-    for (e, _), finished in in_order(finished_again, missing.items(), *how):
-        outcome.store([e], finished)
 
 
 def _some_curves(plan, entry):

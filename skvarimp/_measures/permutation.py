@@ -10,12 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.statistics import unit_of
-from skvarimp._data.validation import StrOptions, asks_for_residuals
+from skvarimp._data.validation import StrOptions
+from skvarimp._measures.losses import LOSSES, make_loss
 from skvarimp._measures.out_of_bag import out_of_bag
 from skvarimp._measures.problem import Request
-from skvarimp._measures.response_importance import ConditionalImportance, Plan
+from skvarimp._measures.response_importance import (
+    ConditionalImportance,
+    Plan,
+    asks_for_residuals,
+)
 from skvarimp._measures.scorers.lost import ScoreLost
-from skvarimp._response.losses import LOSSES, LossDraw, loss_of_rows, make_loss
+from skvarimp._response.losses import LossDraw, loss_of_rows
 from skvarimp._types import (
     Conditional,
     Features,

@@ -11,7 +11,6 @@ from skvarimp._data.statistics import (
     deciles_of_rows,
     gini_mean_difference,
     variance,
-    weighted_median,
 )
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
@@ -20,26 +19,21 @@ from skvarimp._data.validation import (
     check_target,
     is_structured,
 )
-from skvarimp._models.labels import as_columns
 from skvarimp._models.model import Model
 from skvarimp._models.registry import serves_threads
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import Walk, run_walk
+from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Moves, distinct_values, make_move
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.lowering import Watched, respond
-from skvarimp._response.responses.nodes import SIZES
-from skvarimp._response.rounds import RunningMeans, draw_in_rounds
-from skvarimp._response.sampling import DonorDraws, entry_seeds
-from skvarimp._running.tasks import each
+from skvarimp._response.mean_curves import MeanCurve
+from skvarimp._response.rounds import RunningMeans, draw_in_rounds, entry_seeds
+from skvarimp._response.sampling import DonorDraws
+from skvarimp._response.walk import Walk
+from skvarimp._running.guards import budget
+from skvarimp._running.tasks import Progress, each
 
-# D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
-STATISTICS = {"pairs": gini_mean_difference, "range": lambda values, _: np.ptp(values)}
 _WAY_OUT = "Use scale=None for importances in the units of the response."
-
-# "auto" is exact up to this many times the cost of drawn numbers, or, by a fast
-# response, up to this many numbers written, which take about a second.
-TIMES_DRAWN, NUMBERS_OF_A_SECOND = 3.0, 5e7
 
 
 @dataclass
@@ -84,11 +78,16 @@ class Problem:
         y = check_target(self.given_y, len(self.kept), structured=True)
         return None if y is None else y[self.kept]
 
-    def response(self, entries):
-        """The probed response that serves the entries; made once."""
-        key = tuple(entries)
+    def response(self, entries, n_moves=1):
+        """The probed response that serves the entries; made once.
+
+        Reading and probing the model leaves enough rows to draw each entry once.
+        """
+        key, watched = tuple(entries), self._watched
         if key not in self._responses:
-            self._responses[key] = respond(self._watched, entries)
+            kept = n_moves * len(entries) * self.table.n_samples
+            with budget().reading(kept):
+                self._responses[key] = respond(watched, entries)
         return self._responses[key]
 
     def __getstate__(self):
@@ -161,19 +160,11 @@ class Problem:
         """
         (reduction,), most = request.reductions, np.full(len(entries), self.n_rows)
         cost = self.exact_cost(entries, reduction, self.n_rows, most)
-        limit = self.most_calls(entries, drawn)
+        limit = self.response(entries).most_calls(drawn)
         if cost <= limit:
             return True
         sizes = self.grid_sizes(entries, request)
         return self.exact_cost(entries, reduction, self.n_rows, sizes) <= limit
-
-    def most_calls(self, entries, drawn):
-        """What exact numbers may cost; as `drawn` in `exact_is_cheap`."""
-        most, response = TIMES_DRAWN * drawn, self.response(entries)
-        if isinstance(response, BlackBoxResponse):
-            return most
-        costs = response.costs().of_outputs(response.n_outputs)
-        return max(most, NUMBERS_OF_A_SECOND / costs.call)
 
     def exact_cost(self, entries, reduction, n_rows, sizes):
         """Cost of all grid values, of which each entry has so many, at some rows."""
@@ -182,19 +173,6 @@ class Problem:
         for (grouped, k), count in Counter(zip(kinds, sizes.tolist())).items():
             cost += count * response.evaluations(n_rows, k, reduction, grouped)
         return cost
-
-    def exact_rows(self, entries, request, response=None):
-        """How many rows exact numbers ask the model for, at most; by any response."""
-        response = response or self.response(entries)
-        if not response.asks_model:
-            return 0
-        # a response of nodes may find that it needs all values after all
-        nodes = 0 if isinstance(response, BlackBoxResponse) else 2 * SIZES[-1]
-        found = self.moves(entries, [request])
-        moves = (found[e] for e in range(len(entries)))
-        # a row that is moved to its own value is known
-        sizes = [m.cells_per_row - (m.codes is not None) + nodes for m in moves]
-        return int(np.ceil(self.n_rows * np.sum(sizes)))
 
     @property
     def n_rows(self):
@@ -223,7 +201,7 @@ class Problem:
         return scale
 
     def _statistics(self, contrast):
-        compared = compared_with(self.model, self.y, self.base)
+        compared = compared_with(self.model, lambda: self.y, self.base)
         return [STATISTICS[contrast](of_one, self.weights) for of_one in compared]
 
     def goodness_of_fit(self):
@@ -235,11 +213,9 @@ class Problem:
         numeric = y is not None and y.ndim == 1 and y.dtype.kind in "fiu"
         if not numeric or self.model.kind != "value" or len(self.base) > 1:
             return None
-        return self._relative_deviation
+        return self._relative_deviation(y.astype(np.float64))
 
-    @cached_property
-    def _relative_deviation(self):
-        y = self.y.astype(np.float64)
+    def _relative_deviation(self, y):
         around = self.weights @ np.abs(y - weighted_median(y, self.weights))
         if around == 0:
             return None
@@ -249,11 +225,14 @@ class Problem:
         """Mean loss of the unmoved rows."""
         return float(self.weights @ loss_of_rows(loss, self.y, self.base))
 
-    def run(self, entries, requests, keep_rows=False, n_jobs=None, progress=None):
-        """The outcomes of all requests, see `run_walk`."""
+    def run(self, entries, requests, keep_rows=False, n_jobs=None, measures=()):
+        """The outcomes of all requests; callbacks of the measures may stop the walk."""
         response = self.response(entries)
         walk = self.walk(response, entries, requests, keep_rows)
-        return run_walk(walk, n_jobs, progress)
+        if not measures:
+            return run_walk(walk, n_jobs)
+        with Progress(measures, len(entries) * len(requests)) as progress:
+            return run_walk(walk, n_jobs, progress)
 
     def drawn(self, entries, request, draw, scale, measure):
         """The `Outcome` of drawn donors, for which the model itself is asked.
@@ -289,6 +268,8 @@ class Problem:
     @cached_property
     def units(self):
         """The independent rows or groups of rows, for standard errors."""
+        if self.labels is None:
+            return Units(len(self.weights), self.weights, self.weights)
         return Units.of(self.weights, self.labels)
 
     def walk(self, response, entries, requests, keep_rows=False):
@@ -327,6 +308,11 @@ class Request:
     scales: list
     categorical: frozenset = frozenset()
 
+    def follow_mean(self, n_outputs, with_rows):
+        """Ask for `MeanCurve`, too, which comes last."""
+        self.reductions.append(MeanCurve(with_rows))
+        self.scales.append(np.ones(n_outputs))
+
 
 ALL = Request("all", [], [])  # through all observed values
 
@@ -346,10 +332,15 @@ def make_problem(estimator, X, y, sample_weight, response_method, groups=None):
     return Problem(table, model, y, weights / total, total, base, kept, labels)
 
 
-def compared_with(model, y, base):
-    """What the outputs are compared with, (n_outputs, n_samples)."""
+# D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
+STATISTICS = {"pairs": gini_mean_difference, "range": lambda values, _: np.ptp(values)}
+
+
+def compared_with(model, target, base):
+    """What the outputs are compared with, (n_outputs, n_samples); target() is y."""
     if model.kind == "score" or model.clusters:
         return base
+    y = target()
     if y is None:
         raise ValueError(
             "scale='auto' divides by the spread of y, got no y: pass y, or scale=None "
@@ -364,7 +355,7 @@ def compared_with(model, y, base):
         targets = model.class_indicators(y)
     else:
         try:
-            targets = as_columns(y).astype(np.float64)
+            targets = y.reshape(len(y), -1).astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
                 f"scale='auto' needs a numeric y, got dtype {y.dtype}."
@@ -387,3 +378,19 @@ def _no_classes(model):
         " A callable has no `classes_` that say which class each output stands for: "
         "pass the classifier itself, or an object with `predict_proba` and `classes_`."
     )
+
+
+def weighted_median(values, weights):
+    """Median of a weighted sample; integer weights equal repeated values.
+
+    Where exactly half of the weight lies below a gap, the midpoint of the gap.
+    """
+    positive = weights > 0
+    values, weights = values[positive], weights[positive]
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weights[order])
+    half = 0.5 * below[-1]
+    tolerance = 1e-12 * below[-1]
+    low = np.searchsorted(below, half - tolerance)
+    high = np.searchsorted(below, half + tolerance)
+    return 0.5 * (values[low] + values[min(high, len(values) - 1)])

@@ -10,31 +10,24 @@ from joblib import effective_n_jobs
 from sklearn.tree import BaseDecisionTree
 
 from skvarimp._data.base_table import Table
-from skvarimp._data.table import as_rows, is_dask, resolve_columns
-from skvarimp._data.validation import CONSTRAINTS, StrOptions, asks_for_residuals
+from skvarimp._data.table import as_rows, is_dask
+from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.evaluations import (
     CountsEvaluations,
-    follow_mean,
+    exact_rows,
     mean_walk,
-    settle_estimation,
 )
 from skvarimp._measures.problem import Problem, Request, make_problem
-from skvarimp._measures.residuals.grid import residual_grid
-from skvarimp._measures.rows import Rows, store_directions, store_rows
-from skvarimp._measures.subgroup_trees import (
-    Predictors,
-    parts_by_labels,
-    parts_of_entry,
-)
+from skvarimp._measures.residuals.fits import residual_grid
+from skvarimp._measures.rows import Rows, store_rows
+from skvarimp._measures.subgroup_trees import subgroup_grid
 from skvarimp._response.engine import run_walk
-from skvarimp._response.further_moves import Subgroups
 from skvarimp._response.reductions import Observed
 from skvarimp._response.rounds import rows_per_repeat
-from skvarimp._response.sampling import entry_seeds
 from skvarimp._running.guards import budget, spending, warn, working
 from skvarimp._running.private_sklearn import HasMethods
-from skvarimp._running.tasks import Progress, in_order, within_callbacks
+from skvarimp._running.tasks import within_callbacks
 
 
 @dataclass
@@ -80,7 +73,7 @@ class ResponseImportance(BaseImportance):
     _has_directions = _follows_mean = False
 
     def _fit(self, estimator, X, y, sample_weight, groups=None):
-        fit_together([self], estimator, X, y, sample_weight, groups)
+        _fit_together([self], estimator, X, y, sample_weight, groups)
 
     def _plan(self, problem, entries):
         """The `Plan` of a fit; raises on bad input, before any work."""
@@ -96,10 +89,6 @@ class ResponseImportance(BaseImportance):
         They are None for a plan that did not share the walk.
         """
         raise NotImplementedError
-
-    def _categorical(self, problem):
-        given, table = getattr(self, "categorical_features", None), problem.table
-        return resolve_columns(given, table.names, table.n_columns)
 
     def _add_directions(self, plan, outcome, with_rows=False):
         """Give an outcome the directions of mean curves, by a walk of their own."""
@@ -117,29 +106,171 @@ class ResponseImportance(BaseImportance):
             None if of_kind is None or np.all(np.isnan(of_kind)) else of_kind
             for of_kind in (outcome.standard_errors, outcome.errors_per_output)
         ]
+        known = outcome.complete
+        self._complete = {} if known is None else {"complete": known}
+        warn_stopped(self, np.isnan(outcome.importances.mean(axis=1)))
         names = [entry.name for entry in plan.entries]
         output_names = output_names or plan.problem.model.output_names
         units = plan.problem.units if samples is None else samples.units
-        self._store(
-            outcome.importances, names, output_names, *errors, units, outcome.skewness
-        )
         if self._has_directions:
             directions = outcome.directions
             if directions is None:  # stopped, or the model is not to be asked
                 directions = np.full((len(names), len(plan.problem.base)), np.nan)
-            store_directions(self, directions)
-        known = outcome.complete
-        self._complete = {} if known is None else {"complete": known}
+            self._store_directions(directions)
+        self._store(
+            outcome.importances, names, output_names, *errors, units, outcome.skewness
+        )
         if samples is not None:
             self._rows, of_rows = samples, plan.problem.units
             self.n_groups_ = None if of_rows.labels is None else of_rows.n
         if samples is not None or not getattr(self, "keep_rows", False):
             return
-        problem, influences = plan.problem, outcome.influences
-        if influences is None:  # stopped before the first entry
-            influences = np.full((len(problem.weights), len(plan.entries)), np.nan)
-        rows = Rows.of(problem, influences, outcome.contributions, outcome.effects)
-        store_rows(self, rows)
+        store_rows(self, Rows.of(plan.problem, outcome))
+
+
+def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None):
+    """Fit engine measures on one model and data, in as few walks as they allow.
+
+    Measures that watch the same response of the same entries share one walk. Shared
+    work keeps to the smallest `max_evaluations` of all.
+    """
+    limits = [getattr(measure, "max_evaluations", None) for measure in measures]
+    most = min((most for most in limits if most is not None), default=None)
+    with spending(most), working(_most_jobs(measures)):
+        within_callbacks(
+            measures,
+            lambda: _fit_together(measures, estimator, X, y, sample_weight, groups),
+        )
+
+
+def _most_jobs(measures):
+    """The `n_jobs` of work that measures share."""
+    return max((getattr(m, "n_jobs", None) for m in measures), key=effective_n_jobs)
+
+
+def _fit_together(measures, estimator, X, y, sample_weight, groups):
+    for measure in measures:
+        if is_dask(X) and not measure._passes_over_partitions:
+            raise TypeError(
+                f"{type(measure).__name__} needs all rows in one place, got X in the "
+                "partitions of a Dask collection. Pass X.compute()."
+            )
+    rows = as_rows(X, y, sample_weight, groups)
+    in_memory = isinstance(rows, Table)
+    table = rows if in_memory else rows.head.table
+    entries = [m._set_entries(table, m.features, estimator) for m in measures]
+    if in_memory:
+        make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
+    else:
+        make = partial(rows.problem, estimator, entries[0])
+    problems = {}
+    for method in [m.response_method for m in measures]:
+        if method not in problems:
+            problems[method] = make(method)
+    shared = {}
+    for measure, of_measure in zip(measures, entries):
+        problem = problems[measure.response_method]
+        if getattr(measure, "keep_rows", False):
+            problem.in_one_place("keep_rows=True")
+        plan = measure._plan(problem, of_measure)
+        if plan.request is not None:  # read and probe the model, once
+            problem.response(of_measure, plan.request.reductions[0].n_moves)
+        settle_estimation(measure, plan)
+        key = measure.response_method, tuple(of_measure)
+        shared.setdefault(key, []).append((measure, plan))
+    for pairs in shared.values():
+        _carry_out(pairs)
+
+
+def _carry_out(pairs):
+    """Walk once for measures of the same response and entries, and conclude."""
+    walking = [pair for pair in pairs if pair[1].walks]
+    found = _walked(*zip(*walking)) if walking else []
+    outcomes = {id(plan): outcome for (_, plan), outcome in zip(walking, found)}
+    shared = budget().spent
+    for measure, plan in pairs:
+        if len(pairs) > 1:  # each has a limit of its own
+            budget().restart(measure, shared)
+        if plan.estimation:
+            measure.estimation_ = plan.estimation
+        if plan.request:
+            measure.response_path_ = plan.problem.response(plan.entries).path
+        measure._watched = plan.problem.model.method
+        measure._conclude(plan, outcomes.get(id(plan)))
+
+
+def _walked(measures, plans):
+    """The outcomes of each plan; curves of requests over one grid are formed once.
+
+    The first outcome of a plan has the directions of its mean curves, which another
+    reduction gives where none of the plan's own does.
+    """
+    merged, places = {}, []
+    problem, entries = plans[0].problem, plans[0].entries
+    keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
+    for request in (plan.request for plan in plans):
+        plain = isinstance(request.grid, str | int)
+        grid = request.grid if plain else id(request.grid)
+        key = plain, grid, request.categorical
+        empty = Request(request.grid, [], [], request.categorical)
+        to = merged.setdefault(key, empty)
+        first = len(to.reductions)
+        to.reductions.extend(request.reductions)
+        to.scales.extend(request.scales)
+        places.append((key, slice(first, len(to.reductions))))
+    for key in {key for m, (key, _) in zip(measures, places) if m._follows_mean}:
+        merged[key].follow_mean(len(problem.base), keep_rows)
+    found = problem.run(
+        entries,
+        list(merged.values()),
+        keep_rows,
+        _most_jobs(measures),
+        measures,
+    )
+    found = dict(zip(merged, found))
+    for measure, (key, reductions) in zip(measures, places):
+        mean = found[key][-1 if measure._follows_mean else reductions.stop - 1]
+        first = found[key][reductions.start]
+        first.directions, first.effects = mean.directions, mean.effects
+    return [found[key][reductions] for key, reductions in places]
+
+
+def warn_stopped(measure, missing):
+    """Say so where a stop left entries, (n_entries,) bool, without importance."""
+    if missing.any():
+        measure._complete = {"complete": ~missing}
+        warn(
+            f"{type(measure).__name__} was stopped: {int(missing.sum())} of "
+            f"{len(missing)} entries have no importance (NaN)."
+        )
+
+
+def settle_estimation(measure, plan):
+    """Choose the estimation of a plan that leaves it open, within `max_evaluations`.
+
+    Parameters
+    ----------
+    measure : ResponseImportance
+    plan : Plan
+    """
+    free = plan.estimation == "auto"
+    if free:
+        plan.estimation = measure._cheapest(plan)
+    if getattr(measure, "max_evaluations", None) is None:
+        return
+    plan.problem.in_one_place("`max_evaluations`")
+    if plan.estimation != "exact":
+        return
+    needed = measure._exact_rows(plan)
+    if needed <= budget().left:
+        return
+    if not free:
+        raise ValueError(
+            f"estimation='exact' needs predictions of up to {needed} moved rows, and "
+            f"max_evaluations={measure.max_evaluations} leaves {budget().left}. Use "
+            f"estimation='{measure._drawn_estimation}'."
+        )
+    plan.estimation = measure._drawn_estimation
 
 
 class ConditionalImportance(CountsEvaluations, ResponseImportance):
@@ -201,27 +332,10 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
                 )
             found, self.explained_ = residual_grid(self, problem, entries)
             return found
-        if isinstance(self.conditional, str | BaseDecisionTree):
-            given = Predictors.of(problem.table, problem.weights)
-        else:
-            given = parts_by_labels(self.conditional, entries, problem.kept)
-        seeds = np.zeros(len(entries), dtype=np.int64)
-        if self.random_state is not None:
-            seeds = entry_seeds(self.random_state, len(entries)) % 2**31
-        arguments = problem, self.conditional, given, self._categorical(problem)
-        tasks = list(zip(entries, seeds.tolist()))
-        fitted = in_order(
-            parts_of_entry, tasks, arguments, self.n_jobs, prefer="threads"
+        found, self.subgroups_, self.explained_ = subgroup_grid(
+            self, problem, entries, grid
         )
-        parts, self.subgroups_, shares = {}, {}, []
-        for (entry, _), (of_entry, share) in fitted:
-            parts[entry] = of_entry
-            every = np.full(len(problem.kept), -1)
-            every[problem.kept] = of_entry
-            self.subgroups_[entry.name] = every
-            shares.append(share)
-        self.explained_ = np.array(shares)
-        return Subgroups(grid, parts)
+        return found
 
     def _estimation(self):
         """`estimation`; donors plus residuals are always drawn."""
@@ -236,16 +350,15 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         return "sampled"
 
     def _exact_rows(self, plan):
-        return plan.problem.exact_rows(plan.entries, plan.request)
+        return exact_rows(plan.problem, plan.entries, plan.request)
 
     def _moved_rows(self, problem, entries):
-        categorical = self._categorical(problem)
         contrast = getattr(self, "contrast", "observed")
         grid = getattr(self, "grid", "all")
         if isinstance(grid, str) and grid == "auto":
             grid = "equidistant" if contrast == "range" else "all"
         # which reduction it is makes no difference to a response that asks the model
-        request = Request(grid, [Observed()], [np.ones(1)], categorical)
+        request = Request(grid, [Observed()], [np.ones(1)], self._categorical)
         n, estimation = problem.n_rows, self._estimation()
         drawn = self.n_repeats * n * self._n_moves * len(entries)
         if getattr(self, "scoring", None) is not None:
@@ -255,7 +368,7 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         sizes = problem.grid_sizes(entries, request)
         if self._drawn_estimation == "rows" or estimation == "rows":
             drawn = int(self.n_repeats * rows_per_repeat(n, sizes) * sizes.sum())
-        exact = problem.exact_rows(entries, request)
+        exact = exact_rows(problem, entries, request)
         cheap = estimation == "auto" and problem.exact_is_cheap(entries, request, drawn)
         return exact if cheap or estimation == "exact" else drawn
 
@@ -270,114 +383,10 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         return {} if shares is None else {"explained": shares}
 
 
-def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None):
-    """Fit engine measures on one model and data, in as few walks as they allow.
-
-    Measures that watch the same response of the same entries share one walk. Shared
-    work keeps to the smallest `max_evaluations` of all.
-    """
-    limits = [getattr(measure, "max_evaluations", None) for measure in measures]
-    most = min((most for most in limits if most is not None), default=None)
-    n_jobs = _most_jobs(measures)
-    with spending(most), working(n_jobs):
-        _fit_together(measures, estimator, X, y, sample_weight, groups)
-
-
-def _most_jobs(measures):
-    """The `n_jobs` of work that measures share."""
-    return max((getattr(m, "n_jobs", None) for m in measures), key=effective_n_jobs)
-
-
-def _fit_together(measures, estimator, X, y, sample_weight, groups):
-    for measure in measures:
-        if is_dask(X) and not measure._passes_over_partitions:
-            raise TypeError(
-                f"{type(measure).__name__} needs all rows in one place, got X in the "
-                "partitions of a Dask collection. Pass X.compute()."
-            )
-    rows = as_rows(X, y, sample_weight, groups)
-    in_memory = isinstance(rows, Table)
-    table = rows if in_memory else rows.head.table
-    entries = [m._set_entries(table, m.features, estimator) for m in measures]
-    if in_memory:
-        given = estimator, table, y, sample_weight
-        make = partial(make_problem, *given, groups=groups)
-    else:
-        make = partial(rows.problem, estimator, entries[0])
-    methods = dict.fromkeys(m.response_method for m in measures)
-    problems = {method: make(method) for method in methods}
-    shared = {}
-    for measure, of_measure in zip(measures, entries):
-        problem = problems[measure.response_method]
-        if getattr(measure, "keep_rows", False):
-            problem.in_one_place("keep_rows=True")
-        plan = measure._plan(problem, of_measure)
-        if plan.request is not None:  # read and probe the model, once
-            moves = getattr(measure, "_n_moves", 1) * len(of_measure)
-            kept = moves * problem.n_rows
-            with budget().reading(kept):
-                problem.response(of_measure)
-        settle_estimation(measure, plan)
-        key = measure.response_method, tuple(of_measure)
-        shared.setdefault(key, []).append((measure, plan))
-    within_callbacks(measures, lambda: [_carry_out(pairs) for pairs in shared.values()])
-
-
-def _carry_out(pairs):
-    """Walk once for measures of the same response and entries, and conclude."""
-    walking = [pair for pair in pairs if pair[1].walks]
-    found = _walked(*zip(*walking)) if walking else []
-    outcomes = {id(plan): outcome for (_, plan), outcome in zip(walking, found)}
-    shared = budget().spent
-    for measure, plan in pairs:
-        budget().restart(measure, shared)
-        if plan.estimation:
-            measure.estimation_ = plan.estimation
-        if plan.request:
-            measure.response_path_ = plan.problem.response(plan.entries).path
-        measure._watched = plan.problem.model.method
-        measure._conclude(plan, outcomes.get(id(plan)))
-        warn_stopped(measure)
-
-
-def _walked(measures, plans):
-    """The outcomes of each plan; curves of requests over one grid are formed once.
-
-    The first outcome of a plan has the directions of its mean curves, which another
-    reduction gives where none of the plan's own does.
-    """
-    merged, places = {}, []
-    problem, entries = plans[0].problem, plans[0].entries
-    keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
-    for request in (plan.request for plan in plans):
-        plain = isinstance(request.grid, str | int)
-        grid = request.grid if plain else id(request.grid)
-        key = plain, grid, request.categorical
-        empty = Request(request.grid, [], [], request.categorical)
-        to = merged.setdefault(key, empty)
-        first = len(to.reductions)
-        to.reductions.extend(request.reductions)
-        to.scales.extend(request.scales)
-        places.append((key, slice(first, len(to.reductions))))
-    for key in {key for m, (key, _) in zip(measures, places) if m._follows_mean}:
-        follow_mean(merged[key], problem, keep_rows)
-    how = keep_rows, _most_jobs(measures)
-    with Progress(measures, len(entries) * len(merged)) as progress:
-        found = problem.run(entries, list(merged.values()), *how, progress)
-    found = dict(zip(merged, found))
-    for measure, (key, reductions) in zip(measures, places):
-        mean = found[key][-1 if measure._follows_mean else reductions.stop - 1]
-        first = found[key][reductions.start]
-        first.directions, first.effects = mean.directions, mean.effects
-    return [found[key][reductions] for key, reductions in places]
-
-
-def warn_stopped(measure, missing=None):
-    """Say so where a stop left entries, those that are NaN, without importance."""
-    missing = int(np.isnan(measure.importances_).sum()) if missing is None else missing
-    if missing:
-        measure._complete = {"complete": ~np.isnan(measure.importances_)}
-        warn(
-            f"{type(measure).__name__} was stopped: {missing} of "
-            f"{len(measure.importances_)} entries have no importance (NaN)."
-        )
+def asks_for_residuals(conditional):
+    """Whether `conditional` is "residuals" or a model that predicts entries."""
+    if isinstance(conditional, str):
+        return conditional == "residuals"
+    if isinstance(conditional, BaseDecisionTree | type):
+        return False
+    return hasattr(conditional, "fit") and hasattr(conditional, "predict")

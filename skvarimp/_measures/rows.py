@@ -6,7 +6,7 @@ standard error of an importance, its skewness and the covariance of several.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t as student
@@ -19,10 +19,21 @@ from skvarimp._data.statistics import (
     skewness_of,
     t_quantile,
 )
+from skvarimp._response.reductions import State
+from skvarimp._response.walk import sample_of
 from skvarimp._running.guards import warn
+from skvarimp._running.memory import slices
+from skvarimp._running.tasks import in_order
 
 # Not every fit sets these: the next one forgets them.
-FORGOTTEN = ["_rows", "_complete", "influences_", "row_importances_", "row_effects_"]
+FORGOTTEN = [
+    "_rows",
+    "_complete",
+    "feature_names_in_",
+    "influences_",
+    "row_importances_",
+    "row_effects_",
+]
 
 
 @dataclass(frozen=True)
@@ -51,10 +62,20 @@ class Rows:
     effects: np.ndarray | None = None
 
     @classmethod
-    def of(cls, problem, influences, contributions=None, effects=None):
-        """Those of a `Problem`."""
-        seen, units = fingerprint(problem.table), problem.units
-        return cls(influences, contributions, units, problem.kept, seen, effects)
+    def of(cls, problem, outcome):
+        """Those of a `Problem`, from an `Outcome`."""
+        influences, table = outcome.influences, problem.table
+        if influences is None:  # stopped before the first entry
+            shape = len(problem.weights), len(outcome.importances)
+            influences = np.full(shape, np.nan)
+        return cls(
+            influences,
+            outcome.contributions,
+            problem.units,
+            problem.kept,
+            fingerprint(table),
+            outcome.effects,
+        )
 
     @property
     def weights(self):
@@ -109,8 +130,9 @@ def store_rows(measure, rows):
     """Set what a measure with `keep_rows=True` has of single rows."""
     measure._rows = rows
     if measure.standard_errors_ is not None:
-        of_entries = rows.influences.T, measure.standard_errors_
-        measure._skewness = rows.units.skewness(*of_entries)
+        measure._skewness = rows.units.skewness(
+            rows.influences.T, measure.standard_errors_
+        )
     measure.influences_ = rows.at_all_rows(rows.influences, np.nan)
     measure.row_importances_ = rows.at_all_rows(rows.contributions, 0.0)
     if rows.effects is not None:
@@ -126,12 +148,6 @@ def store_rows(measure, rows):
             "NaN: too few draws were made to know them. Use a larger n_repeats than "
             f"{measure.n_repeats}."
         )
-
-
-def store_directions(measure, per_output):
-    """Set the directions, (n_entries, n_outputs), and those of a single output."""
-    measure.directions_per_output_ = per_output
-    measure.directions_ = per_output[:, 0] if per_output.shape[1] == 1 else None
 
 
 def fingerprint(table):
@@ -259,3 +275,64 @@ def two_sided_p_values(difference, error, skew, freedom):
     p_values = 2.0 * student.sf(np.abs(statistic), freedom)
     p_values = np.where(error == 0, 0.0, p_values)
     return np.where(np.isnan(error), np.nan, np.where(difference == 0, 1.0, p_values))
+
+
+def complete_influences(plan, request, outcome, n_jobs):
+    """Add influences on mean curves that were too large to be kept row by row.
+
+    Parameters
+    ----------
+    plan : Plan
+    request : Request
+        Of one reduction, a `PartialDependence`.
+    outcome : Outcome
+    n_jobs : int or None
+    """
+    problem = plan.problem
+    missing = {
+        e: curves
+        for e, curves in enumerate(outcome.curves)
+        if curves is not None
+        and (outcome.influences is None or np.isnan(outcome.influences[0, e]))
+    }
+    walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
+    (reduction,) = request.reductions
+    for (e, _), finished in in_order(
+        finished_again, missing.items(), (walk, reduction), n_jobs
+    ):
+        outcome.store([e], finished)
+
+
+def finished_again(task, walk, reduction):
+    """The numbers of a mean curve whose rows' curves were not kept, with influences.
+
+    How much a row moves the flatness of a mean curve is known only after the mean
+    curve. The walk keeps each row's curve until then if memory allows. If not, the
+    curves are formed again here, block by block.
+
+    Parameters
+    ----------
+    task : (int, ndarray of shape (n_outputs, n_cells))
+        An entry and its mean curves.
+    walk : Walk
+        Over all rows, of one request with one scale.
+    reduction : PartialDependence
+
+    Returns
+    -------
+    Finished
+    """
+    e, curves = task
+    move, response = walk.moves[e], walk.response
+    ((scale, *_),) = walk.scales
+    sample = replace(sample_of(walk, [move], scale), keep_rows=True)
+    cells = curves - (walk.base @ walk.weights)[:, np.newaxis]
+    kind = reduction.for_kind(move.categorical)
+    (slope,) = kind.slope(cells[np.newaxis], sample)
+    rows = np.empty((1, *walk.base.shape))
+    for part in slices(len(walk.rows), move.n_cells * len(walk.base)):
+        base = walk.base[:, part]
+        ice = response.curves(walk.table, walk.rows[part], move, base)
+        moved = ice - base[:, :, np.newaxis]
+        rows[0, :, part] = np.einsum("oik,ok->oi", moved, slope)
+    return kind.finish(State(rows, cells[np.newaxis]), sample)

@@ -9,17 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.validation import grid_constraint
-from skvarimp._measures.evaluations import follow_mean
 from skvarimp._measures.problem import Request
-from skvarimp._measures.response_importance import ConditionalImportance, Plan
+from skvarimp._measures.response_importance import (
+    ConditionalImportance,
+    Plan,
+)
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.rounds import (
     RowDraws,
     RunningMeans,
     draw_in_rounds,
+    entry_seeds,
     rows_per_repeat,
 )
-from skvarimp._response.sampling import entry_seeds
 from skvarimp._types import (
     Conditional,
     CustomGrid,
@@ -246,14 +248,14 @@ default=None
     max_evaluations: int | None = None
 
     def _plan(self, problem, entries):
+        scaled = self.scale == "auto"
+        scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         estimation = self._estimation()
         if estimation == "sampled" and self.contrast == "range":
             raise ValueError(
                 "estimation='sampled' cannot estimate contrast='range': the largest "
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
             )
-        scaled = self.scale == "auto"
-        scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
             grid = "equidistant" if self.contrast == "range" else "all"
@@ -261,7 +263,7 @@ default=None
             self._grid_in_parts(problem, entries, grid),
             [REDUCTIONS[self.contrast]],
             [scale],
-            self._categorical(problem),
+            self._categorical,
         )
         return Plan(problem, entries, request, estimation)
 
@@ -278,7 +280,8 @@ default=None
             response = problem.response(entries)
             drawn = sum(response.evaluations(cap, k) for k in sizes)
         else:
-            drawn = self.n_repeats * n * self._n_moves * len(entries)
+            n_moves = request.reductions[0].n_moves
+            drawn = self.n_repeats * n * n_moves * len(entries)
         if problem.exact_is_cheap(entries, request, drawn):
             return "exact"
         return self._drawn_estimation
@@ -306,7 +309,7 @@ default=None
         sizes = problem.grid_sizes(entries, request)
         n = rows_per_repeat(problem.n_rows, sizes)
         response = problem.response(entries)
-        follow_mean(request, problem, self.keep_rows)
+        request.follow_mean(len(problem.base), self.keep_rows)
         walk = problem.walk(response, entries, [request], self.keep_rows)
         seeds = entry_seeds(self.random_state, len(entries))
         random = np.random.default_rng(int(seeds[0]))

@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
-from skvarimp._measures.partial_dependence import complete_influences
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
-from skvarimp._measures.rows import interval_ends
-from skvarimp._response.mean_curves import OwnShare, TotalShare
+from skvarimp._measures.rows import complete_influences, interval_ends
+from skvarimp._response.shares import OwnShare, TotalShare
 from skvarimp._types import (
     Axes,
     CustomGrid,
@@ -168,7 +167,7 @@ default="auto"
         scale = np.where(constant, 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept, problem.units)]
-        request = Request(self.grid, shares, [scale, scale], self._categorical(problem))
+        request = Request(self.grid, shares, [scale, scale], self._categorical)
         return Plan(problem, entries, request, own=constant)
 
     def _conclude(self, plan, outcomes):

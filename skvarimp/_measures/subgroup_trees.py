@@ -21,7 +21,10 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeRegressor
 from skvarimp._data.base_table import dense, factorized, is_missing, numbers_if_possible
 from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.table import check_known
-from skvarimp._response.grid import is_categorical
+from skvarimp._response.further_moves import Subgroups
+from skvarimp._response.grid import kind_of
+from skvarimp._response.rounds import entry_seeds
+from skvarimp._running.tasks import in_order
 
 # `benchmarks/coverage.py conditional` measures it; doc/correlated.rst has the choice.
 SMALLEST_PART = 15  # rows: with more, dependence is left; with fewer, no donors
@@ -180,7 +183,7 @@ def explained(target, parts, weights):
     return float(between / total) if total > 0 else 0.0
 
 
-def parts_by_tree(predictors, entry, target, weights, total_weight, seed):
+def parts_by_tree(predictors, entry, target, problem, seed):
     """The leaves of a tree of at least `SMALLEST_PART` rows each.
 
     Parameters
@@ -188,12 +191,9 @@ def parts_by_tree(predictors, entry, target, weights, total_weight, seed):
     predictors : Predictors
     entry : Entry
     target : ndarray of shape (n_samples, n_targets)
-        See `target_of`.
-    weights : ndarray of shape (n_samples,)
-        Sum to 1.
-    total_weight : float
-        What they summed to before: the number of rows. Weights that are no counts,
-        with a smaller sum, are taken to sum to n_samples.
+    problem : Problem
+        Weights that are no counts, with a sum of less than n_samples, are taken to sum
+        to n_samples.
     seed : int
 
     Returns
@@ -201,47 +201,39 @@ def parts_by_tree(predictors, entry, target, weights, total_weight, seed):
     ndarray of shape (n_samples,)
         The part of each row, from 0 on.
     """
-    n_rows = max(total_weight, len(weights))
+    weights = problem.weights
+    n_rows = max(problem.total_weight, len(weights))
     columns = predictors.nearest(entry, target, weights, n_rows)
     least = (SMALLEST_PART - 1e-6) / n_rows
     if len(columns) == 0 or least > 0.5:
         return np.zeros(len(weights), dtype=np.intp)
     tree = DecisionTreeRegressor(min_weight_fraction_leaf=least, random_state=seed)
     columns = dense(predictors.columns[:, columns])
-    return _leaves(tree, columns, target, weights, total_weight)
+    return _leaves(tree, columns, target, problem)
 
 
-def parts_by_given_tree(
-    tree, predictors, entry, target, codes, weights, total_weight, seed
-):
+def parts_by_given_tree(tree, predictors, entry, target, problem, seed):
     """The leaves of a scikit-learn tree that is cloned and fitted on the other columns.
 
     Parameters
     ----------
     tree : BaseDecisionTree
-    predictors, entry, target, weights, total_weight, seed
+    predictors, entry, problem, seed
         See `parts_by_tree`.
-    codes : ndarray of shape (n_samples,) or None
-        The levels of a categorical entry, which classifiers predict.
+    target : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        For a classifier levels.
     """
-    if is_classifier(tree) and codes is None:
-        raise ValueError(
-            f"`conditional` is a {type(tree).__name__}, which predicts classes, but "
-            f"{entry.name!r} is not categorical. Use a regression tree; it takes "
-            "categorical entries as well."
-        )
     tree = clone(tree)
     if tree.get_params().get("random_state", 0) is None:
         tree.set_params(random_state=seed)
     columns = predictors.others(entry)
     if len(columns) == 0:
-        return np.zeros(len(weights), dtype=np.intp)
-    target = codes if is_classifier(tree) else target
-    columns = predictors.columns[:, columns]
-    return _leaves(tree, columns, target, weights, total_weight)
+        return np.zeros(len(problem.weights), dtype=np.intp)
+    return _leaves(tree, predictors.columns[:, columns], target, problem)
 
 
-def _leaves(tree, columns, target, weights, total_weight):
+def _leaves(tree, columns, target, problem):
+    weights, total_weight = problem.weights, problem.total_weight
     counts = weights * total_weight
     near = np.allclose(counts, np.round(counts), rtol=1e-9, atol=0.0)
     if near and total_weight < 2**52:
@@ -272,17 +264,27 @@ def parts_of_entry(task, problem, tree, given, categorical):
     """
     (entry, seed), table, weights = task, problem.table, problem.weights
     target = target_of(table, entry, weights, categorical)
-    how = weights, problem.total_weight, seed
     if isinstance(tree, str):
-        parts = parts_by_tree(given, entry, target, *how)
+        parts = parts_by_tree(given, entry, target, problem, seed)
     elif isinstance(tree, BaseDecisionTree):
-        codes = None
-        if is_categorical(table, entry, categorical):
-            codes = table.factorize(entry.columns)[0]
-        parts = parts_by_given_tree(tree, given, entry, target, codes, *how)
+        learned = target
+        if is_classifier(tree):
+            learned = _levels(tree, table, entry, categorical)
+        parts = parts_by_given_tree(tree, given, entry, learned, problem, seed)
     else:  # all rows are one part for an entry without labels
         parts = given.get(entry.name, np.zeros(table.n_samples, dtype=np.intp))
     return parts, explained(target, parts, weights)
+
+
+def _levels(tree, table, entry, categorical):
+    """The levels of a categorical entry, which a classifier predicts."""
+    if not kind_of(table, entry, categorical).categorical:
+        raise ValueError(
+            f"`conditional` is a {type(tree).__name__}, which predicts classes, but "
+            f"{entry.name!r} is not categorical. Use a regression tree; it takes "
+            "categorical entries as well."
+        )
+    return table.factorize(entry.columns)[0]
 
 
 def parts_by_labels(given, entries, kept):
@@ -307,3 +309,40 @@ def _codes(labels, kept, name):
             f"{labels.shape}."
         )
     return factorized(numbers_if_possible(labels[kept]))[0]
+
+
+def subgroup_grid(measure, problem, entries, grid):
+    """A grid within the parts that `conditional` asks for.
+
+    Parameters
+    ----------
+    measure : ConditionalImportance
+    problem : Problem
+    entries : list of Entry
+    grid : str or int
+
+    Returns
+    -------
+    Subgroups
+    subgroups : dict
+        Name of an entry -> the part of each row of X; -1 for rows of weight 0.
+    explained : ndarray of shape (n_entries,)
+    """
+    if isinstance(measure.conditional, str | BaseDecisionTree):
+        given = Predictors.of(problem.table, problem.weights)
+    else:
+        given = parts_by_labels(measure.conditional, entries, problem.kept)
+    seeds = np.zeros(len(entries), dtype=np.int64)
+    if measure.random_state is not None:
+        seeds = entry_seeds(measure.random_state, len(entries)) % 2**31
+    arguments = problem, measure.conditional, given, measure._categorical
+    tasks = list(zip(entries, seeds.tolist()))
+    n_jobs, parts, subgroups, shares = measure.n_jobs, {}, {}, []
+    fitted = in_order(parts_of_entry, tasks, arguments, n_jobs, prefer="threads")
+    for (entry, _), (of_entry, share) in fitted:
+        parts[entry] = of_entry
+        every = np.full(len(problem.kept), -1)
+        every[problem.kept] = of_entry
+        subgroups[entry.name] = every
+        shares.append(share)
+    return Subgroups(grid, parts), subgroups, np.array(shares)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from skvarimp._models.column_sources import is_selector
+from skvarimp._models.column_sources import is_selector, replaced
 from skvarimp._models.links import NoGradient
-from skvarimp._models.model import replaced, rule_of
+from skvarimp._models.model import rule_of
 
 
 class NotAffine(NoGradient):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 
 from skvarimp._data.table import column_position
-from skvarimp._models.model import replaced, rule_of
+from skvarimp._models.model import rule_of
 
 
 class NotColumnwise(Exception):
@@ -320,3 +320,9 @@ ENCODES_ROWS = {
     },
     "skrub._table_vectorizer": {"PassThrough": True},
 }
+
+
+def replaced(transformer):
+    """The first method of a transformer that was replaced on this instance, or None."""
+    methods = "transform", "inverse_transform"
+    return next((method for method in methods if method in vars(transformer)), None)

@@ -301,8 +301,3 @@ def combined(members, link, name):
     """The `Combined` form of a link of members' outputs; see its attributes."""
     single = any(member.form.single for member in members)
     return Combined(members=members, link=link, name=name, single=single)
-
-
-def is_single(*parameters):
-    """Whether any of some arrays or sparse matrices is in single precision."""
-    return any(p.dtype.kind == "f" and p.dtype.itemsize <= 4 for p in parameters)

@@ -120,17 +120,6 @@ class Gaussian:
         """The gradient's A, (n_rows, n_support), and whether it points to s - x."""
         return 2.0 * self.gamma * self.whole(X, S), True
 
-    def variation(self, half_width, S, column):
-        """How the kernel varies as one column moves over an interval.
-
-        Returns
-        -------
-        (kind, float)
-            "gaussian", for exp(-c u^2) with u in [-1, 1], "polynomial" of a degree, or
-            "tanh" of a slope.
-        """
-        return "gaussian", self.gamma * half_width**2
-
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
@@ -162,9 +151,6 @@ class Polynomial:
         factor = self.degree * self.gamma
         return factor * self._inner(X.X, S.X) ** (self.degree - 1), False
 
-    def variation(self, half_width, S, column):
-        return "polynomial", self.degree
-
 
 @dataclass(frozen=True, eq=False)
 class Sigmoid:
@@ -188,10 +174,6 @@ class Sigmoid:
 
     def slope(self, X, S):
         return self.gamma * (1.0 - self.whole(X, S) ** 2), False
-
-    def variation(self, half_width, S, column):
-        steepest = np.abs(self.gamma * S.columns([column])).max(initial=0.0)
-        return "tanh", max(steepest * half_width, 1e-3)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -226,6 +208,12 @@ class KernelSum(LinkedForm):
 
     def scores(self, X):
         return (self._kernel(numbers(X)) @ self.dual.T + self.intercept).T
+
+    def cancels(self, X):
+        """Whether the terms of the scores of numbers X cancel but for rounding."""
+        kernel = self._kernel(X)
+        terms = np.abs(kernel) @ np.abs(self.dual).T
+        return terms.max() > 1e6 * np.abs(kernel @ self.dual.T + self.intercept).max()
 
     def slopes(self, X):
         X = dense(numbers(X))

@@ -112,13 +112,13 @@ class Model:
         parts = call_slices(table.n_samples, table.n_columns)
         rows = [np.arange(part.start, part.stop) for part in parts]
         X = table.copy() if len(parts) <= 1 else table.take(rows[0]).native
-        first = self._checked(self.raw(X, hear_names=True), X, "at the rows of X")
+        first = self(X, hear_names=True)
         if self.kind in {"value", "score"}:
             check_not_tiny(first)
         others = share(lambda part: self(table.take(part).native).T, rows[1:])
         return np.hstack([np.ascontiguousarray(first.T), *others])
 
-    def __call__(self, X, where="at the rows of X"):
+    def __call__(self, X, where="at the rows of X", hear_names=False):
         """The response at X, checked to be finite and of one length.
 
         Parameters
@@ -128,12 +128,14 @@ class Model:
         where : str or callable
             Completes the error message about a non-finite output; a callable gets
             the position of the first offending row.
+        hear_names : bool
+            Whether warnings about feature names reach the user.
 
         Returns
         -------
         ndarray of shape (n_samples, n_outputs)
         """
-        return self._checked(self.raw(X), X, where)
+        return self._checked(self.raw(X, hear_names), X, where)
 
     def _checked(self, raw, X, where):
         known = self.output_names
@@ -351,11 +353,6 @@ def is_exactly(thing, package, name):
     """
     module = sys.modules.get(package)  # not imported: no instance can exist
     return module is not None and getattr(module, name, None) is type(thing)
-
-
-def replaced(thing, methods=("transform", "inverse_transform")):
-    """The first of some methods that was replaced on this instance, or None."""
-    return next((method for method in methods if method in vars(thing)), None)
 
 
 def names_in(y):

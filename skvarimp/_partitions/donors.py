@@ -231,7 +231,7 @@ def compared_rows(part, model, n_outputs, row=...):
     """What the outputs are compared with, (n_outputs, n_rows), or one row of that."""
     needs_base = model.kind == "score" or model.clusters
     base = model.unmoved(part.table) if needs_base else [None] * n_outputs
-    return compared_with(model, part.target(), base)[row]
+    return compared_with(model, part.target, base)[row]
 
 
 def counted_targets(part, model, n_outputs):

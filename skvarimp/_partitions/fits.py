@@ -280,7 +280,7 @@ def _tree_squares(part, estimator, sums, size, units):
 
 def _in_trees(part, estimator):
     rows = rows_in_trees(estimator, part.table, part.target(), part.weights)
-    if rows.loss is not None and not rows.loss.of_single_rows:
+    if rows.loss is not None and not rows.loss.takes_single_rows:
         raise ValueError(
             f"The loss of {type(estimator).__name__} depends on all rows together, "
             "which need to be in one place. Pass X.compute()."

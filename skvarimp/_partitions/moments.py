@@ -20,7 +20,7 @@ from scipy import sparse
 
 from skvarimp._data.statistics import Units, divided
 from skvarimp._response.mean_curves import signed_groups
-from skvarimp._response.states import State
+from skvarimp._response.reductions import State
 
 
 def merged(first, second):
@@ -377,4 +377,4 @@ class Merged:
         codes = np.concatenate([codes, np.zeros(2 * n_groups, dtype=np.intp)])
         squares = np.zeros((len(self.signed_squares), len(signs)))
         squares[:, self.signed.size : self.signed.size + n_groups] = self.signed_squares
-        return reduction.of_sums(signs, groups, n_groups), squares, codes
+        return reduction.for_sums(signs, groups, n_groups), squares, codes

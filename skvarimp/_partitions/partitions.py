@@ -101,8 +101,7 @@ class Partitions:
         self.delayed = [dask.delayed((number, *part)) for number, part in gathered]
         if groups is not None:
             self.labels = self._all_labels(groups, sample_weight)
-        how = {"feature_names": feature_names, "labels": self.labels}
-        read = partial(_read_partition, **how)
+        read = partial(_read_partition, feature_names=feature_names, labels=self.labels)
         self.head, schema = self._first_rows(read, sample_weight is not None)
         if groups is not None:
             check_number_of_groups(len(self.labels))

@@ -12,13 +12,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._data.statistics import (
-    deciles,
-    gini_mean_difference,
-    weighted_median,
-)
+from skvarimp._data.statistics import deciles, gini_mean_difference
 from skvarimp._data.table import stacked
-from skvarimp._measures.problem import ALL, Problem, compared_with
+from skvarimp._measures.problem import ALL, Problem, compared_with, weighted_median
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
 from skvarimp._partitions.donors import (
@@ -49,11 +45,12 @@ from skvarimp._partitions.walk import (
     spans_of,
 )
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.grid import is_categorical
+from skvarimp._response.engine import Outcome
+from skvarimp._response.grid import kind_of
 from skvarimp._response.reductions import Range
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.sampling import DonorDraws, entry_seeds
-from skvarimp._response.states import Outcome
+from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.sampling import DonorDraws
 from skvarimp._running.tasks import Progress
 
 
@@ -220,14 +217,14 @@ class PartitionedProblem(Problem):
         pool.names = self.table.names
         return pool
 
-    def run(self, entries, requests, keep_rows=False, n_jobs=None, progress=None):
+    def run(self, entries, requests, keep_rows=False, n_jobs=None, measures=()):
         """The scheduler of Dask says where."""
         moves = self.global_moves(entries, requests)
         walk = self._walk(self.part_model(entries), entries, moves, requests)
         walk = after_means(walk, self.partitions)
-        sums = self.partitions.passed(Sums.of, (walk,))
-        outcomes = walk.finished(sums, [request.scales for request in requests])
-        if progress is not None:
+        with Progress(measures, len(moves)) as progress:
+            sums = self.partitions.passed(Sums.of, (walk,))
+            outcomes = walk.finished(sums, [request.scales for request in requests])
             progress.step(len(moves))
         return outcomes
 
@@ -237,7 +234,7 @@ class PartitionedProblem(Problem):
         if any(r.uses_squares for request in requests for r in request.reductions):
             level = np.array([m.means[0, 0] for m in self._response_moments[0]])
         categorical = [
-            is_categorical(self.table, entry, request.categorical)
+            kind_of(self.table, entry, request.categorical).categorical
             for request in requests
             for entry in entries
         ]
@@ -276,7 +273,7 @@ class PartitionedProblem(Problem):
 
     def _statistics(self, contrast):
         # what is wrong with any y is no fault of one partition
-        compared_with(self.model, self.partitions.head.target(), self.base)
+        compared_with(self.model, self.partitions.head.target, self.base)
         if contrast == "range":
             return [float(np.ptp(o.rows.column(0))) for o in self._targets]
         return [self._gini(row, o) for row, o in enumerate(self._targets)]
@@ -286,8 +283,9 @@ class PartitionedProblem(Problem):
         known, total = observed.rows.column(0), observed.masses.sum()
         if observed.distinct:
             return gini_mean_difference(known, observed.masses / total)
-        of_row = {"model": self.model, "n_outputs": len(self.base), "row": row}
-        values = partial(compared_rows, **of_row)
+        values = partial(
+            compared_rows, model=self.model, n_outputs=len(self.base), row=row
+        )
         reduce = partial(bin_integrals, total=total)
         bins = self.partitions.in_bins(values, bin_edges(observed, self.n_rows), reduce)
         result, below, last = 0.0, 0.0, None
@@ -304,8 +302,7 @@ class PartitionedProblem(Problem):
         total, weight = self.partitions.passed(sum_of_losses, (self.model, loss))
         return float(total / weight)
 
-    @cached_property
-    def _relative_deviation(self):
+    def _relative_deviation(self, y):
         arguments = self.model, self._median()
         around, off = self.partitions.passed(deviations, arguments)
         return None if around == 0 else float(1.0 - off / around)

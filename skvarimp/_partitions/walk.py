@@ -11,9 +11,10 @@ from skvarimp._data.table import stacked
 from skvarimp._partitions.donors import ObservedValues
 from skvarimp._partitions.moments import Largest, Merged
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.directions import directions
-from skvarimp._response.engine import Walk, merged_states
+from skvarimp._response.engine import Outcome, merged_states
+from skvarimp._response.grid import Kind
 from skvarimp._response.lowering import response_of
+from skvarimp._response.mean_curves import directions
 from skvarimp._response.reductions import Sample
 from skvarimp._response.responses.trees.means import (
     averaged_alone,
@@ -22,7 +23,7 @@ from skvarimp._response.responses.trees.means import (
 )
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import member_of, serves
-from skvarimp._response.states import Outcome
+from skvarimp._response.walk import Walk
 
 
 @dataclass
@@ -196,9 +197,9 @@ class PartMoves:
     def __getitem__(self, position):
         return self._moves[position]
 
-    def is_categorical(self, position):
-        """Whether the entry at a position is categorical."""
-        return self._categorical[position]
+    def kind(self, position):
+        """See `Moves.kind`."""
+        return Kind(self._categorical[position], self._moves[position].ordered)
 
 
 @dataclass
@@ -248,7 +249,7 @@ class PartitionedWalk:
         weights, span = part.weights / self.weight, slice(*self.spans[part.number])
         units = part.units_of(self.units)
         reductions = [
-            [r.of_part(span, units) for r in every] for every in self.reductions
+            [r.for_part(span, units) for r in every] for every in self.reductions
         ]
         return Walk(
             response,
@@ -287,7 +288,7 @@ class PartitionedWalk:
             move = self.moves[position].move
             for r, merged in enumerate(of_position):
                 reduction = self.reductions[request][r]
-                reduction = reduction.of_kind(self.categorical[position])
+                reduction = reduction.for_kind(self.categorical[position])
                 points = merged.points(reduction, len(sums.level), self.units)
                 reduction, state, weights, codes, squares, units = points
                 sample = Sample(
@@ -300,7 +301,9 @@ class PartitionedWalk:
                     scales[request][r],
                     sums.level,
                     squares=squares,
-                    directions=partial(directions, [move], sums.largest.values, None),
+                    directions=partial(
+                        directions, [move.order], sums.largest.values, None
+                    ),
                 )
                 finished = reduction.finish(state, sample)
                 outcomes[request][r].store([e], finished)

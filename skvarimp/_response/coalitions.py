@@ -134,8 +134,9 @@ class Coalitions:
         """The components of a family, (n_sets, n_outputs, n_samples)."""
         joint = [together(self.entries[e] for e in s) for s in family.sets[1:]]
         widest = max((len(entry.columns) for entry in joint), default=0)
-        given = self.table, np.arange(len(self.weights)), self.weights, self.base
-        averaged = self.response.averaged(*given, widest)
+        averaged = self.response.averaged(
+            self.table, np.arange(len(self.weights)), self.weights, self.base, widest
+        )
         means = np.zeros((len(family.sets), *self.base.shape))
         for of_set, entry in zip(means[1:], joint):
             move = make_move(self.table, self.weights, entry, "all")

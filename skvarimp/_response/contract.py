@@ -26,14 +26,16 @@ from functools import partial
 import numpy as np
 
 from skvarimp._response.coalitions import AdditiveCoalitions, Coalitions
-from skvarimp._response.directions import MeanCurve
-from skvarimp._response.engine import Walker
-from skvarimp._response.shapes.shape import Dense, Margins, reduced
+from skvarimp._response.mean_curves import MeanCurve
+from skvarimp._response.shapes.shape import Dense, Margins, Merging, reduced
 from skvarimp._response.shapes.steps import StepCurves
-from skvarimp._response.states import State
+from skvarimp._response.walk import Walker
 from skvarimp._running.guards import OverBudget
 from skvarimp._running.memory import at_once, call_slices, slices
 
+# Exact numbers may cost this many times what drawn ones cost, or, by a fast response,
+# this many numbers written, which take about a second.
+TIMES_DRAWN, NUMBERS_OF_A_SECOND = 3.0, 5e7
 OUTPUT = 2.0  # what each further output adds to a call and to a value of a curve
 
 
@@ -68,7 +70,7 @@ class Costs:
             return 0.0
         return n_rows * (self.row + self.cell * n_cells) / self.call
 
-    def of_outputs(self, n_outputs):
+    def for_outputs(self, n_outputs):
         """The costs of several outputs, all of which are written.
 
         A curve whose values cost nothing is known as steps, which `row` counts.
@@ -77,17 +79,6 @@ class Costs:
         cell = self.cell + more if self.cell else 0.0
         joint = None if self.joint is None else self.joint + more
         return Costs(self.call + more, self.row, cell, joint)
-
-    @staticmethod
-    def added(parts):
-        """Costs of several members and of one function of their outputs."""
-        joint = [c.cell if c.joint is None else c.joint for c in parts]
-        return Costs(
-            sum(c.call for c in parts),
-            sum(c.row for c in parts),
-            sum(c.cell for c in parts) + 1.0,
-            sum(joint) + 1.0,
-        )
 
 
 class Response:
@@ -115,6 +106,13 @@ class Response:
         How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
     known_coalitions : type
         The `Coalitions` of a response that is not additive.
+    critical_values : callable or None
+        critical_values(column) -> values of a column next to which the response may
+        jump, for the probe. None: it does not jump.
+    inside : callable or None
+        inside(table) -> (response, model, table, entry) that the probe should look at
+        too: a response inside this one, whose response it is, what it sees of the
+        table, and a function that gives the entry it sees of an entry.
     """
 
     path = "response"
@@ -125,6 +123,7 @@ class Response:
     asks_model = False
     gap = 0.0
     known_coalitions = Coalitions
+    critical_values = inside = None
 
     def curves(self, table, rows, move, base):
         """ICE curves of some rows.
@@ -175,7 +174,10 @@ class Response:
             multiplicity=np.ones((1, move.n_cells)),
         )
         shapes = self.shapes(table, rows, move, margins)
-        return State.merged(reduced([MeanCurve()], s)[0] for s in shapes).cells[0]
+        merging = Merging()
+        for shape in shapes:
+            merging.add(*reduced([MeanCurve()], shape))
+        return merging.merged().cells[0]
 
     def at_cells(self, table, rows, moves, base, cells):
         """The response of rows that are each moved to a few cells of their own.
@@ -244,25 +246,6 @@ class Response:
         """
         return partial(self.mean_curves, table, rows, weights, base=base)
 
-    def critical_values(self, column):
-        """Values of a column next to which the response may jump, for the probe."""
-        return np.empty(0)
-
-    def inside(self, table):
-        """Responses inside this one that see other columns, for the probe.
-
-        Yields
-        ------
-        response : Response
-        model : Model
-            Whose response it is.
-        table : Table
-            What it sees of the table.
-        entry_behind : callable
-            The entry it sees of an entry.
-        """
-        return ()
-
     def costs(self):
         """What curves of one output cost, and a call of the model."""
         return Costs()
@@ -278,8 +261,17 @@ class Response:
         grouped : bool
             Whether the entry has several columns, and `n_cells` joint values.
         """
-        costs = self.costs().of_outputs(self.n_outputs)
+        costs = self.costs().for_outputs(self.n_outputs)
         return costs.evaluations(n_rows, n_cells, grouped)
+
+    def most_calls(self, drawn):
+        """What exact numbers may cost, in calls of the model for one row each.
+
+        `drawn` is the cost of drawn numbers. Only the costs of fast responses are
+        known; a black box may be slow.
+        """
+        costs = self.costs().for_outputs(self.n_outputs)
+        return max(TIMES_DRAWN * drawn, NUMBERS_OF_A_SECOND / costs.call)
 
     def walker(self, walk):
         """The `Walker` that carries out a walk by this response."""
@@ -322,16 +314,21 @@ class BlackBoxResponse(Response):
         flat[:, which] = self.at(table, rows[which // n_cells], move, which % n_cells)
         return ice
 
+    def most_calls(self, drawn):
+        return TIMES_DRAWN * drawn
+
     def curves_of(self, table, blocks):
         """A list of the curves of each (rows, Move), in one call of the model.
 
         For some models, such as forests, a call costs more than a few thousand rows.
         """
-        each = [all_cells(*block) for block in blocks]
-        asked = [(at[0], move, at[1]) for (_, move), at in zip(blocks, each)]
+        asked = []
+        for rows, move in blocks:
+            every_row, every_cell = all_cells(rows, move)
+            asked.append((every_row, move, every_cell))
         return [
-            part.reshape(self.n_outputs, len(rows), move.n_cells)
-            for part, (rows, move) in zip(self.at_several(table, asked), blocks)
+            part.reshape(self.n_outputs, len(rows), -1)
+            for part, (rows, _) in zip(self.at_several(table, asked), blocks)
         ]
 
     def at_several(self, table, asked):
@@ -379,5 +376,5 @@ class BlackBoxResponse(Response):
 
 def all_cells(rows, move):
     """Rows and cells of every row at every cell."""
-    n_cells = move.n_cells
+    n_cells = len(move.probabilities)
     return rows.repeat(n_cells), np.tile(np.arange(n_cells), len(rows))

@@ -1,240 +1,14 @@
 """One walk through the engine: its tasks, the states merged, the numbers finished."""
 
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
 
-from skvarimp._data.statistics import Units
-from skvarimp._response.directions import directions
-from skvarimp._response.reductions import Finished, Sample
-from skvarimp._response.shapes.shape import Dense, Margins, reduced
-from skvarimp._response.states import Merging, Outcome, State, Waiting
-from skvarimp._running.memory import BLOCK, Memo, even_slices, slices, working_bytes
+from skvarimp._response.walk import Waiting, finished, run_task
 from skvarimp._running.tasks import each, in_order
-
-
-@dataclass(eq=False)
-class Walk:
-    """Everything that one walk through the engine needs; workers get a copy.
-
-    Attributes
-    ----------
-    response : Response
-    table : Table
-        The donors' rows, all of positive weight.
-    moves : Moves
-        Position -> Move.
-    reductions : list of list of Reduction
-        The reductions of each request; position p belongs to request
-        p // n_entries.
-    rows : ndarray of shape (n_rows,)
-        The evaluated rows of the table.
-    weights : ndarray of shape (n_rows,)
-        Their weights, summing to 1.
-    base : ndarray of shape (n_outputs, n_rows)
-        The response of the evaluated rows, unmoved.
-    units : Units
-        All rows of all walks together, for standard errors.
-    y : ndarray of shape (n_rows, ...) or None
-    scales : list of list of ndarray of shape (n_outputs,)
-        What each request's reductions are divided by.
-    keep_rows : bool
-        Whether the numbers of single rows are wanted, too.
-    final : bool
-        Whether all rows are evaluated, and `Walker.run` may give `Finished`.
-    means : dict
-        Position -> mean curve of all rows and its slope, where some are evaluated.
-    """
-
-    response: object
-    table: object
-    moves: object
-    reductions: list
-    rows: np.ndarray
-    weights: np.ndarray
-    base: np.ndarray
-    units: Units
-    y: np.ndarray | None = None
-    scales: list = field(default_factory=list)
-    keep_rows: bool = False
-    final: bool = False
-    means: dict = field(default_factory=dict)
-
-    @property
-    def n_entries(self):
-        """Number of entries."""
-        return len(self.moves.entries)
-
-    @property
-    def positions(self):
-        """All positions."""
-        return range(len(self.reductions) * self.n_entries)
-
-    @cached_property
-    def size(self):
-        """The largest unmoved response, (n_outputs,)."""
-        return np.abs(self.base).max(axis=1)
-
-    @cached_property
-    def level(self):
-        """The mean unmoved response, (n_outputs,)."""
-        return self.base @ self.weights
-
-    def entry_of(self, position):
-        """The entry of a position, whose move need not be made for it."""
-        return self.moves.entries[position % self.n_entries]
-
-    def reductions_of(self, position):
-        """The reductions wanted at a position."""
-        reductions = self.reductions[position // self.n_entries]
-        categorical = self.moves.is_categorical(position)
-        return [reduction.of_kind(categorical) for reduction in reductions]
-
-    def margins(self, rows, probabilities, multiplicity=None):
-        """`Margins` of some evaluated rows and the cells of some entries.
-
-        Rows are a slice, or an array of positions, which are then numbered from 0.
-        """
-        if multiplicity is None:
-            multiplicity = np.ones_like(probabilities)
-        return Margins(
-            self.base[np.newaxis, :, rows],
-            self.weights[rows],
-            rows if isinstance(rows, slice) else slice(0, len(rows)),
-            probabilities,
-            multiplicity,
-            None if self.y is None else self.y[rows],
-        )
-
-    def sample(self, moves, scale, cell_of_value=None):
-        """What `Reduction.finish` needs for the given moves.
-
-        Where one cell of a state holds several values of the grid, it is over the
-        cells.
-        """
-        known = partial(directions, moves, self.size, cell_of_value)
-        probabilities = np.stack([move.probabilities for move in moves])
-        multiplicity = np.ones_like(probabilities)
-        codes, parts = None, moves[0].parts
-        if moves[0].codes is not None:
-            codes = np.stack([move.codes[self.rows] for move in moves])
-        if cell_of_value is not None:
-            probabilities = _summed(probabilities, cell_of_value)
-            multiplicity = _summed(multiplicity, cell_of_value)
-            codes = None if codes is None else cell_of_value[codes]
-        return Sample(
-            self.weights,
-            self.units,
-            self.base,
-            codes,
-            probabilities,
-            multiplicity,
-            scale,
-            self.level,
-            self.keep_rows,
-            None if parts is None else parts.of_row[self.rows],
-            directions=known,
-        )
-
-
-def _summed(of_values, cell_of_value):
-    return np.stack([np.bincount(cell_of_value, values) for values in of_values])
-
-
-@dataclass(frozen=True)
-class Task:
-    """A part of a walk that is computed in one go.
-
-    Attributes
-    ----------
-    positions : tuple of int
-        Moves served.
-    rows : slice
-        Evaluated rows covered.
-    """
-
-    positions: tuple
-    rows: slice
-
-
-class Walker:
-    """How a response carries out a walk: one entry after the other, in blocks of rows.
-
-    A response that serves many entries at once, or reduces without forming curves, has
-    a walker of its own, which overrides `tasks` and `run`.
-
-    Parameters
-    ----------
-    response : Response
-    walk : Walk
-    """
-
-    # Evaluations in one task: enough to keep a worker busy, and few enough for a
-    # progress bar to move and a stop to be heard soon.
-    TASK_EVALUATIONS = BLOCK
-
-    def __init__(self, response, walk):
-        self.response, self.walk, self.shared = response, walk, Memo(most=8)
-
-    def tasks(self):
-        """The parts of the walk; the grids of one entry follow each other."""
-        n_entries = self.walk.n_entries
-        for e in range(n_entries):
-            for position in self.walk.positions[e::n_entries]:
-                yield from self.tasks_of(position)
-
-    def tasks_of(self, position):
-        """The parts of one position: blocks of rows."""
-        per_row = max(1, int(self.walk.moves[position].cells_per_row))
-        step = max(1, self.TASK_EVALUATIONS // per_row)
-        for part in even_slices(len(self.walk.rows), step):
-            yield Task((position,), part)
-
-    def run(self, task):
-        """The merged states of one task.
-
-        Returns
-        -------
-        list of (positions, states)
-            `positions` a tuple of moves with equally many cells, `states` one `State`
-            a reduction, whose arrays have one leading entry a position. Where the walk
-            is `final` and the task holds all rows, `states` may be one `Finished` a
-            reduction.
-        """
-        return [
-            ((position,), self.reduced(position, task.rows))
-            for position in task.positions
-        ]
-
-    def reduced(self, position, rows):
-        """States of a position's reductions over some of the evaluated rows."""
-        walk, move = self.walk, self.walk.moves[position]
-        reductions = walk.reductions_of(position)
-        if move.parts is None:
-            return self.reduced_along(move, rows, reductions)
-        parts = [[] for _ in reductions]
-        for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
-            states = self.reduced_along(of_part, rows.start + at, reductions)
-            for of_one, state in zip(parts, states):
-                of_one.append((state, at, cells))
-        n_rows, n_cells = rows.stop - rows.start, move.n_cells
-        return [State.of_parts(of_one, n_rows, n_cells) for of_one in parts]
-
-    def reduced_along(self, move, rows, reductions, multiplicity=None):
-        """States of some evaluated rows that all go through the cells of a move."""
-        walk = self.walk
-        margins = walk.margins(rows, move.probabilities[np.newaxis], multiplicity)
-        merging = [Merging() for _ in reductions]
-        shapes = self.response.shapes(walk.table, walk.rows[rows], move, margins)
-        for shape in shapes:
-            all_rows = shape.margins.n_rows == len(walk.rows)
-            for of_blocks, state in zip(merging, reduced(reductions, shape)):
-                # the next block may have another basis
-                of_blocks.add(state if all_rows else state.on_cells())
-        return [of_blocks.merged() for of_blocks in merging]
 
 
 def run_walk(walk, n_jobs=None, progress=None):
@@ -260,8 +34,8 @@ def run_walk(walk, n_jobs=None, progress=None):
         for positions, of_positions in arriving:
             entries = [p % walk.n_entries for p in positions]
             request = positions[0] // walk.n_entries
-            for outcome, finished in zip(outcomes[request], of_positions):
-                outcome.store(entries, finished)
+            for outcome, numbers in zip(outcomes[request], of_positions):
+                outcome.store(entries, numbers)
             if progress is not None and progress.step(len(positions)):
                 break
     return outcomes
@@ -269,7 +43,7 @@ def run_walk(walk, n_jobs=None, progress=None):
 
 def finished_positions(walk, n_jobs=None):
     """Yield (positions, `Finished` of each reduction) as the last rows are in."""
-    finish = partial(_finished, walk)
+    finish = partial(finished, walk)
     with closing(_arriving(walk, n_jobs)) as arriving:
         for merged in arriving:
             yield from each(finish, merged)
@@ -290,78 +64,114 @@ def _arriving(walk, n_jobs):
     """Yield what each task is the last to bring, an iterable of (positions, states)."""
     walker, prefer = walk.response.walker(walk), walk.response.prefer
     tasks, waiting = walker.tasks(), Waiting(len(walk.rows))
-    with closing(in_order(_run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
+    with closing(in_order(run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
             yield waiting.complete(results, task.rows.stop - task.rows.start)
 
 
-KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
+# What an `Outcome` takes from a `Finished` besides importances, curves and rows.
+NUMBERS = (
+    "standard_errors",
+    "skewness",
+    "errors_per_output",
+    "monte_carlo_errors",
+    "n_draws",
+)
 
 
-def _run_task(task, walker):
-    # The C library returns freed blocks to the system, and then fetches them again
-    # page by page for the next block of curves. After it has freed one block of 32 MB,
-    # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
-    np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
-    return walker.run(task)
+@dataclass
+class Outcome:
+    """One reduction of one request, over all entries.
 
-
-def _finished(walk, result):
-    """Numbers of some positions of one request from their merged states."""
-    positions, states = result
-    if isinstance(states[0], Finished):
-        return result
-    moves = [walk.moves[p] for p in positions]
-    scales = walk.scales[positions[0] // walk.n_entries]
-    cells, result = states[0].cell_of_value, []
-    sample = walk.sample(moves, scales[0], cells)
-    for state, reduction, scale in zip(
-        states, walk.reductions_of(positions[0]), scales
-    ):
-        finished = reduction.finish(state, replace(sample, scale=scale))
-        if cells is not None and finished.curves is not None:
-            finished = replace(finished, curves=finished.curves[..., cells])
-        result.append(finished)
-    return positions, result
-
-
-def finished_curves(walk, curves):
-    """The `Finished` of a walk of one entry from the curves of all rows themselves."""
-    margins = walk.margins(slice(0, len(walk.rows)), walk.moves[0].probabilities[None])
-    shape = Dense(margins, curves[np.newaxis])
-    return _finished(walk, ((0,), reduced(walk.reductions_of(0), shape)))[1]
-
-
-def finished_again(task, walk, reduction):
-    """The numbers of a mean curve whose rows' curves were not kept, with influences.
-
-    How much a row moves the flatness of a mean curve is known only after the mean
-    curve. The walk keeps each row's curve until then if memory allows. If not, the
-    curves are formed again here, block by block.
-
-    Parameters
+    Attributes
     ----------
-    task : (int, ndarray of shape (n_outputs, n_cells))
-        An entry and its mean curves.
-    walk : Walk
-        Over all rows, of one request with one scale.
-    reduction : PartialDependence
-
-    Returns
-    -------
-    Finished
+    importances : ndarray of shape (n_entries, n_outputs)
+        NaN for entries that a stop came before.
+    standard_errors : ndarray of shape (n_entries,)
+        NaN where there is none.
+    curves : list of (ndarray of shape (n_outputs, n_cells) or None)
+    monte_carlo_errors, n_draws : ndarray of shape (n_entries,) or None
+        Of drawn numbers: the error of drawing, and how many draws there were.
+    influences, contributions : ndarray of shape (n_rows, n_entries) or None
+        Of single rows, see `Finished`; None where they are not kept or there are none.
+    errors_per_output : ndarray of shape (n_entries, n_outputs) or None
+        NaN where there is none.
+    skewness : ndarray of shape (n_entries,) or None
+        Of the sampling error; NaN where it is not known.
+    directions, effects : ndarray or None
+        As in `Finished`, of all entries; NaN where there is none.
+    complete : ndarray of bool of shape (n_entries,) or None
+        Which entries were drawn as often as wanted, where draws were stopped.
     """
-    e, curves = task
-    move, response = walk.moves[e], walk.response
-    ((scale, *_),) = walk.scales
-    sample = replace(walk.sample([move], scale), keep_rows=True)
-    cells = curves - (walk.base @ walk.weights)[:, np.newaxis]
-    kind = reduction.of_kind(move.categorical)
-    (slope,) = kind.slope(cells[np.newaxis], sample)
-    rows = np.empty((1, *walk.base.shape))
-    for part in slices(len(walk.rows), move.n_cells * len(walk.base)):
-        base = walk.base[:, part]
-        ice = response.curves(walk.table, walk.rows[part], move, base)
-        moved = ice - base[:, :, np.newaxis]
-        rows[0, :, part] = np.einsum("oik,ok->oi", moved, slope)
-    return kind.finish(State(rows, cells[np.newaxis]), sample)
+
+    importances: np.ndarray
+    standard_errors: np.ndarray
+    curves: list
+    monte_carlo_errors: np.ndarray | None = None
+    n_draws: np.ndarray | None = None
+    influences: np.ndarray | None = None
+    contributions: np.ndarray | None = None
+    errors_per_output: np.ndarray | None = None
+    skewness: np.ndarray | None = None
+    directions: np.ndarray | None = None
+    effects: np.ndarray | None = None
+    complete: np.ndarray | None = None
+
+    @classmethod
+    def empty(cls, n_entries, n_outputs):
+        """To be filled as the entries are finished."""
+        return cls(
+            np.full((n_entries, n_outputs), np.nan),
+            np.full(n_entries, np.nan),
+            [None] * n_entries,
+            errors_per_output=np.full((n_entries, n_outputs), np.nan),
+            skewness=np.full(n_entries, np.nan),
+        )
+
+    @classmethod
+    def drawn(cls, n_entries, n_outputs):
+        """As `empty`, with room for what only drawn numbers have."""
+        outcome = cls.empty(n_entries, n_outputs)
+        outcome.monte_carlo_errors = np.full(n_entries, np.nan)
+        outcome.n_draws = np.zeros(n_entries, dtype=np.intp)
+        return outcome
+
+    @classmethod
+    def all_empty(cls, n_entries, scales):
+        """One for each reduction of each request, from what they are divided by."""
+        return [[cls.empty(n_entries, len(s)) for s in every] for every in scales]
+
+    def store(self, entries, finished):
+        """Take the numbers of some entries from their `Finished`."""
+        self.importances[entries] = finished.importances
+        for name in NUMBERS:
+            if getattr(finished, name) is not None:
+                getattr(self, name)[entries] = getattr(finished, name)
+        if finished.curves is not None:
+            for e, curve in zip(entries, finished.curves):
+                self.curves[e] = curve
+        for name in ("influences", "contributions"):
+            values = getattr(finished, name)
+            if values is None:
+                continue
+            values = np.atleast_2d(values).T
+            if getattr(self, name) is None:
+                shape = len(values), len(self.importances)
+                setattr(self, name, np.full(shape, np.nan, order="F"))
+            getattr(self, name)[:, entries] = values
+        for name in ("directions", "effects"):
+            values = getattr(finished, name)
+            if values is None:
+                continue
+            if getattr(self, name) is None:
+                shape = len(self.importances), *values.shape[1:]
+                setattr(self, name, np.full(shape, np.nan))
+            getattr(self, name)[entries] = values
+
+    def times(self, factor):
+        """The outcome with importances, errors and numbers of rows times a factor."""
+        names = "importances", "standard_errors", "monte_carlo_errors"
+        for name in (*names, "influences", "contributions"):
+            if getattr(self, name) is not None:
+                setattr(self, name, factor * getattr(self, name))
+        return self

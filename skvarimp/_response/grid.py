@@ -4,13 +4,14 @@ import numbers
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from skvarimp._data.base_table import is_missing, side_by_side
 from skvarimp._data.statistics import distinct_masses, equal_bins
 from skvarimp._data.table import ArrayTable, Entry, check_known
-from skvarimp._running.memory import Memo, working_bytes
+from skvarimp._running.memory import working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
 
@@ -58,6 +59,14 @@ class Move:
         if values.dtype.kind == "O":
             return np.array([not is_missing(value) for value in values], dtype=bool)
         return values == values  # neither NaN nor NaT
+
+    @property
+    def order(self):
+        """Which cells have an order, their probabilities and levels; None: none has."""
+        if not self.ordered:
+            return None
+        known = self.known
+        return known, self.probabilities[known], self.levels[known]
 
     @property
     def n_cells(self):
@@ -154,12 +163,12 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     """
     if callable(grid):
         return grid(table, weights, entry, categorical_columns)
-    categorical = is_categorical(table, entry, categorical_columns)
+    categorical, ordered = kind_of(table, entry, categorical_columns)
     if isinstance(grid, Mapping):
         grid = grid.get(entry.name, "all")
     first, *more = entry.columns
     if not isinstance(grid, str | numbers.Integral):
-        move = _given(table, weights, entry, grid, categorical)
+        move = _as_stored(table, _given(table, weights, entry, grid, categorical))
     elif grid == "all" or categorical or more or table.has_levels(first):
         codes, donors = table.factorize(entry.columns)
         probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
@@ -168,9 +177,8 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
         move = Move(entry, values, donors, probabilities, codes, categorical)
     else:
         column = table.column(first).astype(np.float64)
-        move = _summary(column, weights, entry, grid)
-    ordered = is_ordered(table, entry, categorical_columns)
-    return replace(_as_stored(table, move), ordered=ordered)
+        move = _as_stored(table, _summary(column, weights, entry, grid))
+    return replace(move, ordered=ordered)
 
 
 def _as_stored(table, move):
@@ -182,17 +190,21 @@ def _as_stored(table, move):
     return replace(move, values=rounded)
 
 
-def is_categorical(table, entry, categorical_columns):
-    """Whether all columns of an entry are categorical, by type or as named."""
-    return all(
-        j in categorical_columns or table.is_categorical(j) for j in entry.columns
-    )
+class Kind(NamedTuple):
+    """Whether an entry is categorical, and whether its values have an order."""
+
+    categorical: bool
+    ordered: bool
 
 
-def is_ordered(table, entry, categorical_columns):
-    """Whether the values of an entry have an order that a direction can follow."""
+def kind_of(table, entry, categorical_columns):
+    """The `Kind` of an entry, some of whose columns the user named as categorical."""
     first, *more = entry.columns
-    return not more and first not in categorical_columns and table.has_order(first)
+    categorical = [
+        j in categorical_columns or table.is_categorical(j) for j in entry.columns
+    ]
+    named = first in categorical_columns
+    return Kind(all(categorical), not (more or named) and table.has_order(first))
 
 
 def distinct_values(table, weights, entry):
@@ -345,7 +357,7 @@ class Moves:
         self.table, self.weights = table, weights
         self.entries, self.grids = entries, grids
         self.categorical_columns = categorical_columns
-        self._made = Memo(most=np.inf, most_bytes=working_bytes() / 2)
+        self._made, self._bytes_left = {}, working_bytes() / 2
         for request, grid in enumerate(grids):
             for e in _entries_with_values(entries, grid):
                 self[request * len(entries) + e]  # bad values raise before the work
@@ -355,33 +367,31 @@ class Moves:
 
     @property
     def by_column(self):
-        """Which entries move one column, whose values in the table are the grid "all".
-
-        Behind other steps they may differ: values that steps merge still count apart.
-        """
+        """Which entries move one column, whose values in the table are the grid."""
         return np.array([len(entry.columns) == 1 for entry in self.entries])
 
-    def is_categorical(self, position):
-        """Whether the entry at a position is categorical."""
+    def kind(self, position):
+        """The `Kind` of the entry at a position."""
         request, e = divmod(int(position), len(self.entries))
         named = self.categorical_columns[request]
-        return is_categorical(self.table, self.entries[e], named)
-
-    def is_ordered(self, position):
-        """Whether the values of the entry at a position have an order."""
-        request, e = divmod(int(position), len(self.entries))
-        named = self.categorical_columns[request]
-        return is_ordered(self.table, self.entries[e], named)
+        return kind_of(self.table, self.entries[e], named)
 
     def __getitem__(self, position):
         request, e = divmod(int(position), len(self.entries))
         entry, grid = self.entries[e], self.grids[request]
-        categorical = self.categorical_columns[request]
+        if (request, entry) in self._made:
+            return self._made[request, entry]
+        named = self.categorical_columns[request]
+        move = make_move(self.table, self.weights, entry, grid, named)
+        n_cells, n_columns = len(move.probabilities), len(entry.columns)
+        size = 8 * (n_cells * (2 + n_columns) + len(self.weights))
+        if size <= self._bytes_left:
+            self._bytes_left -= size
+            self._made[request, entry] = move
+        return move
 
-        def make():
-            return make_move(self.table, self.weights, entry, grid, categorical)
-
-        return self._made.get((request, entry), make)
+    def __getstate__(self):
+        return {**vars(self), "_made": {}, "_bytes_left": working_bytes() / 2}
 
     def subset(self, positions):
         """The moves of some entries, of a walk with one request."""

@@ -4,21 +4,14 @@ A loss is called with y of shape (n_rows, 1, ...) and outputs of shape (n_output
 n_rows, n_cells), and gives (n_rows, n_cells). `make_loss` finds the one that fits a
 model's response and refuses targets that do not."""
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
 
-from skvarimp._data.table import has_tags
-from skvarimp._data.validation import is_structured
-from skvarimp._models.labels import as_columns, indicators, positions, watched
-from skvarimp._models.model import _last_step, is_exactly
-from skvarimp._response.reductions import AbsoluteError, Draw, Loss, SquaredError
+from skvarimp._models.labels import indicators, positions, watched
+from skvarimp._response.reductions import Draw, RowMean, State
 from skvarimp._running.guards import users_code
 
-LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")
-EQUAL_PROBABILITIES = 1e-10
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps  # as in scikit-learn's log_loss
 
 
@@ -30,6 +23,96 @@ def values_of(y):
 def indicators_of(y, class_lists):
     """Targets of probabilities and labels: indicators of y's classes."""
     return indicators(y, class_lists).T
+
+
+@dataclass(frozen=True)
+class Loss(RowMean):
+    """Mean loss with the entry moved to every donor's value, and unmoved.
+
+    Parameters
+    ----------
+    loss : callable
+        loss(y, outputs) -> (n_rows, n_cells) of y (n_rows, 1, ...) and outputs
+        (n_outputs, n_rows, n_cells).
+    relative : bool
+        Ratio of the two means instead of their difference.
+    smooth : bool
+        Whether the loss is an analytic function of the outputs.
+    """
+
+    loss: object = None
+    relative: bool = False
+    smooth: bool = False
+
+    merges_rows = False
+    donor_factor = 1
+
+    @property
+    def needs(self):
+        return "moments" if self.smooth else "values"
+
+    def reduce(self, shape):
+        """The two "outputs" are loss gained and unmoved loss.
+
+        Means of differences: exactly 0 for an entry that changes nothing.
+        """
+        rows, cells = (of_outputs.mean(axis=1) for of_outputs in self.gained(shape))
+        base = np.broadcast_to(self._unmoved(shape.margins), rows.shape)
+        return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
+
+    def gained(self, shape):
+        """Mean loss gained, over the cells and over the rows, as `Shape.means`."""
+        size = np.abs(self._unmoved(shape.margins)).max() if self.smooth else None
+        return shape.means(self._gains, size)
+
+    def _gains(self, chunk):
+        y, base = chunk.margins.y[:, np.newaxis], self._unmoved(chunk.margins)
+        gains = np.stack([self.loss(y, of_entry) for of_entry in chunk.ice])
+        gains -= base[..., np.newaxis]
+        return gains[:, np.newaxis]
+
+    def _unmoved(self, margins):
+        """Loss of the unmoved rows, (1 or n_entries, n_rows)."""
+        y = margins.y[:, np.newaxis]
+        return np.stack([self.loss(y, f[..., np.newaxis])[:, 0] for f in margins.base])
+
+    def finish(self, state, sample):
+        of_rows = state.rows[:, :1]
+        theta, psi = self.projected(of_rows, state.cells, sample)
+        if self.relative:
+            base = state.rows[:, 1:]
+            reference = np.matmul(base, sample.weights[..., np.newaxis])
+            # influence of a ratio: (psi_moved - ratio psi_base) / base
+            psi -= theta / reference * (base - reference)
+            psi /= reference
+            theta, of_rows = 1.0 + theta / reference, 1.0 + of_rows / reference
+        joined = replace(sample, scale=np.ones(1))
+        return joined.finished(theta[..., 0], psi, of_rows)
+
+
+class SquaredError(Loss):
+    """`Loss` with the mean over the outputs of (target - output)^2.
+
+    The loss has a function target(y) -> (n_outputs, n_rows) of y (n_rows, ...).
+    """
+
+    needs = "moments"
+
+    def gained(self, shape):
+        return shape.squares(self._errors(shape.margins))
+
+    def _errors(self, margins):
+        """Unmoved errors, (1 or n_entries, n_outputs, n_rows)."""
+        return self.loss.target(margins.y) - margins.base
+
+
+class AbsoluteError(SquaredError):
+    """`Loss` with the mean over the outputs of |target - output|."""
+
+    needs = "order"
+
+    def gained(self, shape):
+        return shape.distances(self._errors(shape.margins))
 
 
 class RowLoss:
@@ -197,145 +280,3 @@ def _columnwise(y, outputs, class_lists):
         stop = first + len(watched(classes))
         yield outputs[first:stop], codes[:, c], classes
         first = stop
-
-
-def make_loss(loss, model, y, n_outputs):
-    """The loss of a name or function for a model's response.
-
-    Parameters
-    ----------
-    loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
-callable
-        "auto": log loss for probabilities, zero-one loss for other outputs of
-        classifiers, squared error otherwise.
-    model : Model
-    y : ndarray of shape (n_samples, ...)
-    n_outputs : int
-
-    Returns
-    -------
-    callable
-    """
-    if callable(loss):
-        return CallableLoss(loss)
-    if is_structured(y):
-        raise ValueError(
-            f"loss={loss!r} needs a number or a label per row, but y has the fields "
-            f"{list(y.dtype.names)}. Use a callable loss, or in PermutationImportance "
-            "a scorer: scoring='score' is the model's own."
-        )
-    reason = refused_loss(loss, model.estimator, model.method)
-    if reason:
-        raise ValueError(reason)
-    if model.kind == "value" or model.class_lists is None:
-        return _loss_of_values(loss, model, y, n_outputs)
-    return _loss_of_classes(loss, model, y, n_outputs)
-
-
-def refused_loss(loss, estimator, method):
-    """Why a loss cannot fit a response, as far as known without its values; or None.
-
-    Parameters
-    ----------
-    loss : str or callable
-    estimator : object
-        Perhaps unfitted.
-    method : str
-        Response method; "auto" where it is not known yet.
-    """
-    if loss == "auto" and is_ranker(estimator):
-        return (
-            "loss='auto' compares the response with y, but a ranker's scores only "
-            "order the rows of one query and are not on the scale of y. Use a scorer "
-            "(`scoring`, of PermutationImportance) that knows the queries, or a "
-            "callable loss."
-        )
-    regressor = has_tags(estimator) and is_regressor(estimator)
-    if regressor and method == "auto":
-        method = "predict"
-    if loss == "log_loss" and method in {"predict", "decision_function"}:
-        classifier = has_tags(estimator) and is_classifier(estimator)
-        instead = "zero_one" if classifier else "squared_error"
-        return (
-            "loss='log_loss' needs the probabilities of a classifier, but the "
-            f"response watched is `{method}`. Use loss='{instead}'."
-        )
-    if loss == "zero_one" and regressor:
-        return (
-            "loss='zero_one' counts wrong labels, but "
-            f"{type(estimator).__name__} is a regressor. Use "
-            "loss='squared_error' or loss='absolute_error'."
-        )
-    return None
-
-
-def _loss_of_values(loss, model, y, n_outputs):
-    if loss == "log_loss":
-        raise ValueError(
-            "loss='log_loss' needs the probabilities of a classifier, but the "
-            f"response watched is `{model.method}`. Use loss='squared_error'."
-        )
-    if y.dtype.kind not in "fbiu":
-        try:
-            y = y.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"loss={loss!r} needs a numeric y, got dtype {y.dtype}. Use a callable "
-                "loss, or a classifier."
-            ) from None
-    if len(values_of(y[:1])) != n_outputs:
-        instead = "Use a callable loss, which gets y and all outputs."
-        if model.method == "__call__":  # maybe a classifier's
-            instead = (
-                "Pass the classifier itself in place of its `predict_proba`, or use a "
-                "callable loss."
-            )
-        raise ValueError(
-            f"loss={loss!r} needs one column of y per output, got y of shape {y.shape} "
-            f"for {n_outputs} outputs. {instead}"
-        )
-    kinds = {"absolute_error": AbsoluteErrorLoss, "zero_one": ZeroOneLoss}
-    return kinds.get(loss, SquaredErrorLoss)(values_of)
-
-
-def _loss_of_classes(loss, model, y, n_outputs):
-    kind, lists = model.kind, model.class_lists
-    if loss == "auto":
-        loss = "log_loss" if kind == "probability" else "zero_one"
-    if loss in {"squared_error", "absolute_error"} and kind == "score":
-        raise ValueError(
-            f"loss={loss!r} cannot compare scores of `{model.method}` with classes. "
-            "Use loss='zero_one', or a callable loss."
-        )
-    columns = as_columns(y)
-    expected = sum(len(watched(classes)) for classes in lists)
-    if columns.shape[1] != len(lists) or n_outputs != expected:
-        raise ValueError(
-            f"loss={loss!r} needs one column of y for each of the {len(lists)} lists "
-            f"of classes and {expected} outputs, got y of shape {y.shape} and "
-            f"{n_outputs} outputs of `{model.method}`. Use response_method='predict' "
-            "or a callable loss."
-        )
-    positions(columns, lists)  # refuses unknown labels
-    if loss == "log_loss":
-        return LogLoss(lists)
-    if loss == "zero_one":
-        if kind == "score":
-            return WrongClassLoss(lists, 0.0, 0.0)
-        return WrongClassLoss(lists, 0.5, EQUAL_PROBABILITIES)
-    kinds = {"absolute_error": AbsoluteErrorLoss, "squared_error": SquaredErrorLoss}
-    return kinds[loss](partial(indicators_of, class_lists=lists))
-
-
-# Models whose `predict` returns scores that order the rows of one query.
-RANKERS = {
-    "xgboost": "XGBRanker",
-    "lightgbm": "LGBMRanker",
-    "catboost": "CatBoostRanker",
-}
-
-
-def is_ranker(estimator):
-    """Whether a model, perhaps behind steps, is a library's ranker."""
-    model = _last_step(estimator)
-    return any(is_exactly(model, *ranker) for ranker in RANKERS.items())

@@ -19,23 +19,24 @@ from skvarimp._models.kernels import KernelSum
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import Walk, finished_curves, run_walk
+from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Move, Moves, make_move
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs
 from skvarimp._response.responses.composite import (
     ColumnwiseResponse,
     CombinedResponse,
-    Transformed,
 )
+from skvarimp._response.responses.interpolated import InterpolatedResponse
 from skvarimp._response.responses.linear import (
     AdditiveResponse,
     LabelResponse,
     LinearResponse,
 )
-from skvarimp._response.responses.nodes import InterpolatedResponse, kernel_response
 from skvarimp._response.responses.projection import NetworkResponse
+from skvarimp._response.responses.scores import kernel_response
 from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.walk import Walk, finished_curves
 from skvarimp._running.guards import OverBudget, warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -64,9 +65,7 @@ def _combined(model, form, table):
 
 
 def _behind_steps(model, form, table):
-    transformed = Transformed(form, table)
-    inner = response_of(form.model, form.form, transformed.table)
-    return ColumnwiseResponse(inner, transformed)
+    return ColumnwiseResponse(form, table, response_of)
 
 
 # The response of each kind of form: function(model, form, table). The first are of
@@ -86,8 +85,7 @@ RESPONSES = OF_NUMBERS | {
 
 def response_of(model, form, table):
     """The unprobed response of a form on a table, or NotReadable with the reason."""
-    if type(form) in OF_NUMBERS:
-        _refuse_single(form, table)
+    _refuse_single(form, table)
     return RESPONSES[type(form)](model, form, table)
 
 
@@ -98,6 +96,8 @@ def lowered(model, table):
 
 def _refuse_single(form, table):
     """Decline an X without numbers, or a model that computes in single precision."""
+    if type(form) not in OF_NUMBERS:
+        return
     if isinstance(table, FrameTable):
         columns = [table.column(j).dtype for j in range(table.n_columns)]
         dtype = np.result_type(*columns)
@@ -217,6 +217,11 @@ def probe(response, watched, entries, walked=True):
     rows = spread_over(len(weights), ROWS)
     some = list(_some_of_each_size(entries))
     moves = [_probe_move(response, table, weights, entry) for entry in some]
+    if response.inside:  # next to the thresholds that lie behind steps
+        inner, of_model, behind, entry_behind = response.inside(table)
+        alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
+        if inner.critical_values and alone:
+            probe(inner, replace(watched, model=of_model, table=behind), alone, False)
     fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
     blocks = [(rows, move) for move in moves]
     moving = max(range(len(moves)), key=lambda m: np.ptp(fast[m], axis=-1).max())
@@ -229,11 +234,6 @@ def probe(response, watched, entries, walked=True):
     _compare_curves(response, moves, fast, own, base[:, rows])
     if walk is not None:
         _compare_walks(walk, own[-1])
-    for inner, of_model, behind, entry_behind in response.inside(table):
-        # next to the thresholds that lie behind steps
-        alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
-        if sum([len(inner.critical_values(e.columns[0])) for e in alone]):
-            probe(inner, replace(watched, model=of_model, table=behind), alone, False)
 
 
 def _some_of_each_size(entries):
@@ -260,8 +260,9 @@ def _compare_curves(response, moves, fast, own, base):
 def _short_walk(response, table, rows, base, weights, entry):
     """A walk of one entry over some rows alone."""
     table, weights = table.take(rows), weights[rows] / weights[rows].sum()
-    base, units = np.ascontiguousarray(base[:, rows]), Units.of(weights)
-    reductions = [Pairs(), Observed(), PartialDependence.over("std", len(rows), 2)]
+    base = np.ascontiguousarray(base[:, rows])
+    units = Units(len(weights), weights, weights)
+    reductions = [Pairs(), Observed(), PartialDependence("std", 2, len(rows))]
     return Walk(
         response,
         table,
@@ -280,7 +281,7 @@ def _compare_walks(walk, curves):
     """The importances of a walk's entry against those of the model's own curves."""
     size = np.abs(walk.base).max() + np.ptp(walk.base)
     try:
-        fast, own = run_walk(walk)[0], finished_curves(walk, curves)
+        own, fast = finished_curves(walk, curves), run_walk(walk)[0]
     except ValueError:  # numbers too large: the walk itself will say so
         return
     for reduction, one, other in zip(walk.reductions[0], fast, own):
@@ -301,7 +302,8 @@ def _probe_move(response, table, weights, entry):
     donors, categorical = _probe_donors(table, weights, entry)
     k = len(donors)
     values = side_by_side([table.column(j)[donors] for j in entry.columns], k)
-    if values.ndim == 1 and values.dtype.kind in "fiub":
+    jumps = response.critical_values and values.ndim == 1
+    if jumps and values.dtype.kind in "fiub":
         more = np.asarray(response.critical_values(entry.columns[0]), dtype=np.float64)
         if len(more):
             more = more[spread_over(len(more), CELLS)]

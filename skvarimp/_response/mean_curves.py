@@ -1,19 +1,21 @@
-"""Flatness of curves and of mean curves, and shares of the variance of the response.
+"""Flatness of curves and of mean curves, and which way mean curves go.
 
 Index letters as in `reductions`. With F[k] the mean over the rows of ICE[i, k]:
 
 ================== =========================================================
 IndividualFlatness sum_i w[i] flatness over k of ICE[i, k]
 PartialDependence  flatness over k of F[k]
-OwnShare           Var_k F[k] / Var f
-TotalShare         sum_i w[i] Var_k ICE[i, k] / Var f
 ================== =========================================================
 
-where Var_k weighs the cells by p[k]. The shares are Sobol' indices. The variance of f
-over the rows comes as the scale. It is estimated from the same rows, so that a row
-moves a share s = U / Var f by
+At the ordered values v[k] of the grid the direction of F is
 
-    psi[i] = (psi_U[i] - s ((f[i] - mean f)^2 - Var f)) / Var f."""
+    sum_kl p[k] p[l] sign(v[k] - v[l]) (F[k] - F[l]) / sum_kl p[k] p[l] |F[k] - F[l]|
+
+1 where F only rises, -1 where it only falls. With P[k] the probability of all values up
+to v[k], the upper sum is 2 sum_k (F[k + 1] - F[k]) P[k] (1 - P[k]), and the lower one
+is the same of F in ascending order: no pair is formed. Where rows move through the
+values of their own part only, pairs are those of one part, weighed by its rows.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -21,9 +23,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.statistics import Units, centred, divided, variance
-from skvarimp._response.reductions import Finished, Range, Reduction, RowMean
-from skvarimp._response.states import State
+from skvarimp._data.statistics import Units, divided
+from skvarimp._response.reductions import Finished, Range, Reduction, RowMean, State
 from skvarimp._running.memory import working_bytes
 
 # Mean responses closer than this, relative to the response's size, count as equal:
@@ -129,25 +130,25 @@ def flatness_slope(curves, multiplicity, statistic, size):
     return moves * divided(count * centred, divisor[..., np.newaxis])
 
 
-class OfStatistic(Reduction):
+class WithStatistic(Reduction):
     """A reduction with a `statistic` that "auto" chooses for each entry."""
 
-    def of_kind(self, categorical):
+    def for_kind(self, categorical):
         if self.statistic != "auto":
             return self
         return replace(self, statistic="range" if categorical else "std")
 
 
 @dataclass(frozen=True)
-class IndividualFlatness(OfStatistic, RowMean):
+class IndividualFlatness(WithStatistic, RowMean):
     """Mean over rows of the standard deviation, or the range, of each row's curve."""
 
     statistic: str = "std"
 
     counts_values = True
 
-    def of_kind(self, categorical):
-        known = super().of_kind(categorical)
+    def for_kind(self, categorical):
+        known = super().for_kind(categorical)
         return Range() if known.statistic == "range" else known
 
     def reduce(self, shape):
@@ -155,7 +156,7 @@ class IndividualFlatness(OfStatistic, RowMean):
 
 
 @dataclass(frozen=True)
-class PartialDependence(OfStatistic):
+class PartialDependence(WithStatistic):
     """Flatness of the mean curve (Greenwell et al., eqs. 4 to 6).
 
     The standard error needs each row's curve after the mean curve is known. Up to
@@ -192,13 +193,14 @@ class PartialDependence(OfStatistic):
 
         Sums of differences from the unmoved response: exactly 0 for an unused entry.
         """
-        rows, weights = shape.margins.rows, shape.margins.weights
-        cells = shape.sums(weights)
+        margins = shape.margins
         if shape.parallel:  # the mean curve is each row's: no error
-            return State(cells=cells)
-        n_numbers = cells.shape[1] * shape.n_summed(cells.shape[2])
-        name, *how = self.kept(rows, weights, n_numbers)
+            return State(cells=shape.sums(margins.weights))
+        n_summed = shape.n_summed or margins.probabilities.shape[1]
+        n_numbers = margins.base.shape[1] * n_summed
+        name, *how = self.kept(margins.rows, margins.weights, n_numbers)
         sums, basis = shape.sums_by_group(*how)
+        cells = shape.sums(margins.weights)
         return State(cells=cells, basis=basis, **{name: sums})
 
     def kept(self, rows, weights, n_numbers):
@@ -218,11 +220,11 @@ class PartialDependence(OfStatistic):
         factors = signs[rows] * weights
         return "sketch", factors, groups[rows] % n_groups, n_groups
 
-    def of_part(self, part, units=None):
+    def for_part(self, part, units=None):
         """The rows keep the signs that they have among all rows."""
         return replace(self, part=part, units=units)
 
-    def of_sums(self, signed, groups, n_groups):
+    def for_sums(self, signed, groups, n_groups):
         """The reduction for sums of all rows by group, instead of the rows."""
         reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
         vars(reduction)["drawn"] = signed, groups
@@ -306,54 +308,89 @@ class PartialDependence(OfStatistic):
         return flatness_slope(cells, sample.multiplicity, self.statistic, size)
 
 
-def _through_variance(self, shares, sample):
-    """`Reduction.through_scale` of shares: what comes from Var f, times Var f."""
-    squares = sample.squared_deviations() - sample.scale[:, np.newaxis]
-    return -shares[..., np.newaxis] * squares
+FLAT = 1e-12  # mean differences below, relative to the response's size, are rounding
 
 
-class TotalShare(RowMean):
-    """Sobol's total index: mean over the rows of the variance of the row's curve."""
+def direction(curves, chances, size, levels=None):
+    """The direction of mean curves along one entry.
 
-    needs = "moments"
-    merges_rows = False
-    uses_squares = True
-    donor_factor = 1
+    Parameters
+    ----------
+    curves : ndarray of shape (n_outputs, n_values)
+        In the order of the values, equal values side by side.
+    chances : ndarray of shape (n_values,)
+        Their probabilities.
+    size : ndarray of shape (n_outputs,)
+        Largest response: curves that are flat but for rounding have direction 0.
+    levels : ndarray of shape (n_values,), default=None
+        Ascending; only values of one level are compared.
 
-    def reduce(self, shape):
-        """See `Reduction.reduce`.
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
+    """
+    ends = [] if levels is None else np.flatnonzero(np.diff(levels)) + 1
+    rise, spread = np.zeros((2, len(curves)))
+    for part, p in zip(np.split(curves, ends, axis=1), np.split(chances, ends)):
+        rise += _rise(part, p)
+        order = np.argsort(part, axis=1, kind="stable")
+        spread += _rise(np.take_along_axis(part, order, axis=1), p[order])
+    return np.clip(divided(rise, spread, FLAT * size), -1.0, 1.0)
 
-        The mean of (ICE[i, k] - ICE[i, l])^2 / 2 over l is half of the cell's squared
-        deviation plus half of the row's variance: each donor brings one deviation.
-        """
-        return State(*shape.variances())
 
-    through_scale = _through_variance
+def _rise(curves, chances):
+    """Half of the upper sum for curves, (n_outputs,)."""
+    below = np.cumsum(chances, axis=-1)
+    share = below * (below[..., -1:] - below)
+    return np.sum(np.diff(curves, axis=1) * share[..., :-1], axis=1)
+
+
+def directions(orders, size, cell_of_value, curves):
+    """Those of several entries, (n_entries, n_outputs); NaN for values without order.
+
+    Parameters
+    ----------
+    orders : list
+        `Move.order` of each entry.
+    size : ndarray of shape (n_outputs,)
+        Largest response.
+    cell_of_value : ndarray of shape (n_values,) or None
+        See `State`.
+    curves : ndarray of shape (n_entries, n_outputs, n_cells)
+        Weighted sums over the rows that take each value.
+    """
+    result = np.full(curves.shape[:2], np.nan)
+    curves = curves if cell_of_value is None else curves[..., cell_of_value]
+    for of_entry, curve, order in zip(result, curves, orders):
+        if order is not None:
+            known, chances, levels = order
+            of_entry[:] = direction(curve[:, known], chances, size, levels)
+    return result
 
 
 @dataclass(frozen=True)
-class OwnShare(PartialDependence):
-    """Sobol's first-order index: the variance of the mean curve."""
+class MeanCurve(Reduction):
+    """The direction of the mean curve, and f[i] - sum_k p[k] ICE[i, k]; no importance.
 
-    statistic: str = "variance"
+    Parameters
+    ----------
+    with_rows : bool, default=False
+        Whether the latter, effects of single rows, are wanted.
+    """
 
-    merges_rows = False
-    counts_values = False
-    uses_squares = True
+    with_rows: bool = False
 
-    def spread(self, cells, sample):
-        return variance(cells, sample.probabilities)
+    needs = "moments"
+    merges_rows = True
+    follows = True
 
-    def slope(self, cells, sample):
-        chances = sample.probabilities
-        return 2.0 * chances[:, np.newaxis] * centred(cells, chances)
+    def reduce(self, shape):
+        if self.with_rows:
+            return State(*shape.drifts())
+        return State(cells=shape.sums(shape.margins.weights))
 
-    through_scale = _through_variance
-
-    def own_influences(self, cells, importances, sample):
-        """A row is also donor of its value."""
-        through_scale = self.through_scale(importances, sample)
-        if sample.codes is None:
-            return through_scale
-        squares = sample.donated(centred(cells, sample.probabilities) ** 2)
-        return through_scale + squares - self.spread(cells, sample)[..., np.newaxis]
+    def finish(self, state, sample):
+        unknown = np.full(state.cells.shape[:2], np.nan)
+        effects = -state.rows if self.with_rows else None
+        found = sample.directions(state.cells)
+        return Finished(unknown, None, directions=found, effects=effects)

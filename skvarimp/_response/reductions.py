@@ -14,15 +14,15 @@ AbsoluteError   Loss with loss(y, f) = \\|y - f\\|
 =============== ==========================================================
 
 `reduce` asks a shape of curves (`shapes/shape.py`) for the sums it needs and makes a
-`State` of them, states merge by `State.merged`, and `finish` gives the importance of
-each output and the standard error of their mean. A new one works for every shape."""
+`State` of them, states of blocks of rows are merged, and `finish` gives the importance
+of each output and the standard error of their mean. A new one works for every shape.
+"""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skvarimp._data.statistics import Units
-from skvarimp._response.states import State
 
 
 @dataclass
@@ -115,7 +115,7 @@ class Sample:
             return self.squares
         return (self.base - self.level[:, np.newaxis]) ** 2
 
-    def of_donors(self, rows, cells):
+    def as_donors(self, rows, cells):
         """What each row adds to the importance as donor, minus the mean of all donors.
 
         Where there are parts, minus the mean of the donors of the row's own part.
@@ -218,22 +218,29 @@ class Reduction:
         Whether `finish` takes the rows' squared deviations of the response.
     follows : bool
         Whether it takes the shape that others need.
+    n_moves : int
+        Donors of one draw, where the importance is drawn.
+    statistic : str or None
+        Of some reductions; "auto" is settled by `for_kind` for each entry.
+    primitive : str
+        The primitive of shapes that gives the state's rows and cells.
     """
 
+    n_moves, statistic = 1, None
     needs = "values"
     merges_rows = counts_values = uses_squares = follows = False
 
-    def of_kind(self, categorical):
+    def for_kind(self, categorical):
         """The reduction for entries that are categorical, or for those that are not."""
         return self
 
-    def of_part(self, part, units=None):
+    def for_part(self, part, units=None):
         """The reduction for a walk over a slice of the rows, with their `Units`."""
         return self
 
     def reduce(self, shape):
         """The state of a block of rows, from its `Shape`."""
-        raise NotImplementedError
+        return State(*getattr(shape, self.primitive)())
 
     def finish(self, state, sample):
         """`Finished` from the merged state of all rows."""
@@ -267,7 +274,7 @@ class RowMean(Reduction):
         psi = rows - theta
         if self.donor_factor and sample.codes is not None:
             # (r_i - theta) + c (d_i - theta)
-            psi += self.donor_factor * sample.of_donors(rows, cells)
+            psi += self.donor_factor * sample.as_donors(rows, cells)
         return theta, psi
 
 
@@ -275,11 +282,9 @@ class RowMean(Reduction):
 class Pairs(RowMean, Draw):
     """Mean over rows of the Gini mean difference of the row's curve (Huh & Lee)."""
 
+    primitive = "pairs"
     n_moves = 2
     donor_factor = 2
-
-    def reduce(self, shape):
-        return State(*shape.pairs())
 
     def contribution(self, base, moved, y):
         """Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
@@ -290,11 +295,8 @@ class Pairs(RowMean, Draw):
 class Observed(RowMean, Draw):
     """Mean distance of moved and unmoved response (Lemaire & Clérot, eq. 2)."""
 
-    n_moves = 1
+    primitive = "distances"
     donor_factor = 1
-
-    def reduce(self, shape):
-        return State(*shape.distances())
 
     def contribution(self, base, moved, y):
         """Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
@@ -310,91 +312,87 @@ class Range(RowMean):
         return State(highest - lowest)
 
 
-@dataclass(frozen=True)
-class Loss(RowMean):
-    """Mean loss with the entry moved to every donor's value, and unmoved.
+@dataclass
+class State:
+    """What a reduction keeps of the rows seen so far.
 
-    Parameters
+    Attributes
     ----------
-    loss : callable
-        loss(y, outputs) -> (n_rows, n_cells) of y (n_rows, 1, ...) and outputs
-        (n_outputs, n_rows, n_cells).
-    relative : bool
-        Ratio of the two means instead of their difference.
-    smooth : bool
-        Whether the loss is an analytic function of the outputs.
+    rows : ndarray of shape (n_entries, n_outputs, n_rows) or None
+        Each row's own mean contribution.
+    cells : ndarray of shape (n_entries, n_outputs, n_cells) or None
+        Weighted sums over the rows, one per cell.
+    sketch : ndarray of shape (n_entries, n_outputs, n_groups, n_cells) or None
+        Signed sums over the rows of each group, one per cell.
+    basis : ndarray of shape (n_entries, n_outputs, n_functions, n_cells) or None
+        Where the curves are sums of a few functions of the cell: `sketch` is then
+        (n_entries, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
+        The same for all rows.
+    apart : ndarray of shape (n_entries, n_outputs, n_rows, n_cells) or None
+        Each row's moved curve, instead of a sketch; perhaps over the basis.
+    cell_of_value : ndarray of shape (n_values,) or None
+        The cell of each grid value, where one cell holds several; None: its own.
     """
 
-    loss: object = None
-    relative: bool = False
-    smooth: bool = False
+    rows: np.ndarray | None = None
+    cells: np.ndarray | None = None
+    sketch: np.ndarray | None = None
+    basis: np.ndarray | None = None
+    apart: np.ndarray | None = None
+    cell_of_value: np.ndarray | None = None
 
-    merges_rows = False
-    donor_factor = 1
+    @staticmethod
+    def of_parts(parts, n_rows, n_cells):
+        """One state of parts of the rows that have cells of their own.
 
-    @property
-    def needs(self):
-        return "moments" if self.smooth else "values"
-
-    def reduce(self, shape):
-        """The two "outputs" are loss gained and unmoved loss.
-
-        Means of differences: exactly 0 for an entry that changes nothing.
+        Parameters
+        ----------
+        parts : list of (State, ndarray of int, slice)
+            With the positions of their rows, and their cells.
+        n_rows, n_cells : int
+            Of all parts.
         """
-        rows, cells = (of_outputs.mean(axis=1) for of_outputs in self.gained(shape))
-        base = np.broadcast_to(self._unmoved(shape.margins), rows.shape)
-        return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
+        (first, _, _), rows, cells = parts[0], None, None
+        if first.rows is not None:
+            rows = np.zeros((*first.rows.shape[:2], n_rows))
+        if first.cells is not None:
+            cells = np.zeros((*first.cells.shape[:2], n_cells))
+        for state, at, of_cells in parts:
+            if rows is not None:
+                rows[:, :, at] = state.rows
+            if cells is not None:
+                cells[:, :, of_cells] = state.cells
+        return State(rows, cells)
 
-    def gained(self, shape):
-        """Mean loss gained, over the cells and over the rows, as `Shape.means`."""
-        size = np.abs(self._unmoved(shape.margins)).max() if self.smooth else None
-        return shape.means(self._gains, size)
+    def changed(self, function, *names, **more):
+        """The state with a function of some of its arrays in their place."""
+        arrays = {name: getattr(self, name) for name in names}
+        known = {name: function(a) for name, a in arrays.items() if a is not None}
+        return replace(self, **known, **more)
 
-    def _gains(self, chunk):
-        y, base = chunk.margins.y[:, np.newaxis], self._unmoved(chunk.margins)
-        gains = np.stack([self.loss(y, of_entry) for of_entry in chunk.ice])
-        gains -= base[..., np.newaxis]
-        return gains[:, np.newaxis]
+    def single(self, b):
+        """The state of one entry."""
+        return self.changed(
+            lambda array: array[b : b + 1], "rows", "cells", "sketch", "basis", "apart"
+        )
 
-    def _unmoved(self, margins):
-        """Loss of the unmoved rows, (1 or n_entries, n_rows)."""
-        y = margins.y[:, np.newaxis]
-        return np.stack([self.loss(y, f[..., np.newaxis])[:, 0] for f in margins.base])
+    def on_cells(self):
+        """The state with its sums over the cells, from one over a basis."""
+        if self.basis is None:
+            return self
+        return self.changed(
+            lambda a: np.matmul(a, self.basis), "sketch", "apart", basis=None
+        )
 
-    def finish(self, state, sample):
-        of_rows = state.rows[:, :1]
-        theta, psi = self.projected(of_rows, state.cells, sample)
-        if self.relative:
-            base = state.rows[:, 1:]
-            reference = np.matmul(base, sample.weights[..., np.newaxis])
-            # influence of a ratio: (psi_moved - ratio psi_base) / base
-            psi -= theta / reference * (base - reference)
-            psi /= reference
-            theta, of_rows = 1.0 + theta / reference, 1.0 + of_rows / reference
-        joined = replace(sample, scale=np.ones(1))
-        return joined.finished(theta[..., 0], psi, of_rows)
-
-
-class SquaredError(Loss):
-    """`Loss` with the mean over the outputs of (target - output)^2.
-
-    The loss has a function target(y) -> (n_outputs, n_rows) of y (n_rows, ...).
-    """
-
-    needs = "moments"
-
-    def gained(self, shape):
-        return shape.squares(self._errors(shape.margins))
-
-    def _errors(self, margins):
-        """Unmoved errors, (1 or n_entries, n_outputs, n_rows)."""
-        return self.loss.target(margins.y) - margins.base
-
-
-class AbsoluteError(SquaredError):
-    """`Loss` with the mean over the outputs of |target - output|."""
-
-    needs = "order"
-
-    def gained(self, shape):
-        return shape.distances(self._errors(shape.margins))
+    def expanded(self):
+        """The state over grid values, from one over cells that hold several."""
+        cells = self.cell_of_value
+        if cells is None:
+            return self
+        return self.changed(
+            lambda a: a[..., cells],
+            "cells",
+            "apart",
+            "sketch" if self.basis is None else "basis",
+            cell_of_value=None,
+        )

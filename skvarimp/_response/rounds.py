@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import Units
-from skvarimp._response.engine import finished_positions
-from skvarimp._response.sampling import scaled_influences
-from skvarimp._response.states import Outcome
-from skvarimp._running.guards import of_draws, warn
+from skvarimp._response.engine import Outcome, finished_positions
+from skvarimp._running.guards import drawing_budget, warn
 from skvarimp._running.tasks import Progress
 
 MIN_DRAWS = 100  # before an error of drawing is trusted
@@ -168,7 +167,7 @@ def draw_in_rounds(means, draws, measure):
         Its `n_jobs` says where, and its callbacks see a step for each entry that comes
         to rest. They, or an interrupt, may stop the draws.
     """
-    resting, rows_left = means.resting, of_draws(measure)
+    resting, rows_left = means.resting, drawing_budget(measure)
     rows_left.require(draws.rows_needed(means.done, np.minimum(means.wanted(), 1)))
     with Progress([measure], len(resting)) as progress, progress.until_interrupted():
         while not progress.stopped:
@@ -314,5 +313,26 @@ class RowDraws:
         influences, contributions = every
         effects = np.full((*finished.effects.shape[:2], every.shape[2]), np.nan)
         effects[:, :, drawn] = finished.effects
-        rows = {"influences": influences, "contributions": contributions}
-        return replace(finished, effects=effects, **rows)
+        return replace(
+            finished,
+            effects=effects,
+            influences=influences,
+            contributions=contributions,
+        )
+
+
+def scaled_influences(psi, units, error):
+    """Influences estimated from draws, with mean 0 and a standard error that is known.
+
+    Drawing adds noise to each row's influence; it is shrunk by what the noise adds.
+    """
+    psi = psi - units.weights @ psi
+    size = units.error(psi)
+    return psi * (error / size if size > 0 else error)
+
+
+def entry_seeds(random_state, n):
+    """One seed per entry, so that no draw depends on the order of the work."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(2**32, size=n)
+    return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)

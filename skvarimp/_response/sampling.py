@@ -5,23 +5,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import divided
-from skvarimp._response.directions import drawn_direction
+from skvarimp._response.mean_curves import direction
 from skvarimp._response.reductions import Finished
+from skvarimp._response.rounds import scaled_influences
 from skvarimp._running.memory import call_rows, even_slices, slices
 from skvarimp._running.tasks import in_order
 
-
-def scaled_influences(psi, units, error):
-    """Influences estimated from draws, with mean 0 and a standard error that is known.
-
-    Drawing adds noise to each row's influence; it is shrunk by what the noise adds.
-    """
-    psi = psi - units.weights @ psi
-    size = units.error(psi)
-    return psi * (error / size if size > 0 else error)
+N_BINS = 10  # of equal probability, over which drawn responses are averaged
 
 
 @dataclass
@@ -50,8 +42,24 @@ class Drawn:
     noise: float
 
     def direction(self, move, size):
-        """Of the mean curve, (1, n_outputs); `size` as of `drawn_direction`."""
-        return drawn_direction(self.cells[4:], self.cells[1], move, size)[np.newaxis]
+        """Of the mean curve, (1, n_outputs), which is known in bins of its values.
+
+        `size` is that of the outputs, (n_outputs,).
+        """
+        weights, sums = self.cells[1], self.cells[4:]
+        if not move.ordered:
+            return np.full((1, len(sums)), np.nan)
+        chances, levels = move.probabilities, move.levels
+        # the probabilities of each level sum to 1
+        middle = np.cumsum(chances) - chances / 2 - levels
+        bins = np.minimum(middle * N_BINS - 1e-9, N_BINS - 1).astype(int)
+        drawn = move.known & (weights > 0)
+        used, bins = np.unique((levels * N_BINS + bins)[drawn], return_inverse=True)
+        of_bins = np.bincount(bins, weights[drawn])
+        mean = np.stack([np.bincount(bins, s[drawn]) for s in sums]) / of_bins
+        mass = np.bincount(bins, (move.chances / chances)[drawn]) / np.bincount(bins)
+        chances = np.bincount(bins, chances[drawn])
+        return direction(mean * mass, chances, size, used // N_BINS)[np.newaxis]
 
     def estimate(self, points, units, level, move, draw, n_donors=np.inf):
         """`Finished`, and the influence of each point.
@@ -104,13 +112,6 @@ def _donor_means(cell_sums, level):
     pooled = within[several].mean() if several.any() else 0.0
     noise = divided(np.where(several, within, pooled), count)
     return np.where(count > 0, mean - level, 0.0), noise
-
-
-def entry_seeds(random_state, n):
-    """One seed per entry, so that no draw depends on the order of the work."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state.integers(2**32, size=n)
-    return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)
 
 
 @dataclass(frozen=True)

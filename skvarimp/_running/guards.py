@@ -21,6 +21,7 @@ import joblib
 import numpy as np
 import sklearn
 
+from skvarimp._running.private_sklearn import with_callbacks
 from skvarimp.exceptions import ImportanceWarning
 
 # NumPy's settings outside, which the user's own code keeps.
@@ -51,8 +52,8 @@ def no_overflow():
     """Turn overflow and undefined operations of our own code into a ValueError.
 
     A context manager and a decorator. Code that expects infinity says so with an
-    `np.errstate` of its own. Products of matrices are judged by their results, see
-    `check_finite_results`.
+    `np.errstate` of its own. Products of matrices are judged by their results, in
+    `BaseImportance._store`.
     """
     token = _settings_outside.set(_settings())
     try:
@@ -67,12 +68,6 @@ def no_overflow():
         ) from None
     finally:
         _settings_outside.reset(token)
-
-
-def check_finite_results(results):
-    """Raise FloatingPointError where results are infinite; NaN is what has none."""
-    if np.any(np.isinf(results)):
-        raise FloatingPointError("overflow encountered in a matrix product")
 
 
 @contextmanager
@@ -165,14 +160,16 @@ def whole_fit(fit: Fit) -> Fit:
     """Let a `fit` learn on a copy of the instance, which then takes over the result.
 
     Two fits at once on one instance do not meet, and one that fails leaves what the
-    last one learned.
+    last one learned. The model is asked for `max_evaluations` rows at most. Callbacks
+    are torn down at the end, however it comes.
     """
 
     @wraps(fit)
     def fit_on_copy(self, *args, **params):
         learner, token = copy(self), _said.set(set())
         try:
-            fit(learner, *args, **params)
+            with spending(getattr(self, "max_evaluations", None)):
+                with_callbacks(lambda one: fit(one, *args, **params))(learner)
         finally:
             _said.reset(token)
         self.__dict__ = learner.__dict__
@@ -247,11 +244,11 @@ class Budget:
             Rows that must be left, to draw at all.
         """
         most = min(np.floor(READING * self.left), self.left - kept)
-        self.limit = self.spent + max(0, most)
+        before, self.limit = self.limit, min(self.limit, self.spent + max(0, most))
         try:
             yield
         finally:
-            self.limit = self.most
+            self.limit = before
 
     def affordable(self, wanted, rows_needed):
         """As many of the repeats wanted as the rows left allow; the rest is cut evenly.
@@ -307,7 +304,7 @@ def working(n_jobs):
         WORKERS.reset(token)
 
 
-def of_draws(measure):
+def drawing_budget(measure):
     """A `Budget` of the draws of one measure: what fitting it leaves of its own.
 
     Parameters

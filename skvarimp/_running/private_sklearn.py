@@ -43,6 +43,13 @@ except ImportError:
         return fit
 
 
+def check_arguments(function, params):
+    """Raise as a function of scikit-learn would for parameters out of range."""
+    if not sklearn.get_config()["skip_parameter_validation"]:
+        constraints = getattr(function, "_skl_parameter_constraints", {})
+        validate_parameter_constraints(constraints, params, function.__name__)
+
+
 # Attributes of fitted models that hold what no public attribute does.
 ATTRIBUTES = {
     "_baseline_prediction": "where histogram gradient boosting starts",
@@ -70,10 +77,3 @@ def private(estimator, name):
             f"{type(estimator).__name__} of scikit-learn {sklearn.__version__} has no "
             f"`{name}`: {ATTRIBUTES[name]}"
         ) from None
-
-
-def check_arguments(function, params):
-    """Raise as a function of scikit-learn would for parameters out of range."""
-    if not sklearn.get_config()["skip_parameter_validation"]:
-        constraints = getattr(function, "_skl_parameter_constraints", {})
-        validate_parameter_constraints(constraints, params, function.__name__)

@@ -159,6 +159,7 @@ def _received(name, pickled, arrays, waits):
     return shared
 
 
+@undivided
 def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
     """Yield (task, function(task, *arguments)) in the order of the tasks, via joblib.
 
@@ -182,11 +183,13 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
     ------
     task, result
     """
-    shared = Shared(function, arguments)
     if effective_n_jobs(n_jobs) == 1:  # without joblib's overhead
         for task in tasks:
-            yield task, _guarded(shared, task)
+            with no_overflow():
+                result = function(task, *arguments)
+            yield task, result
         return
+    shared = Shared(function, arguments)
     sent = deque()  # kept here: a worker need not send its task back
     closed = False
     backend, _ = get_active_backend(prefer=prefer)
@@ -203,11 +206,10 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
             sent.append(task)
             yield delayed(_guarded)(shared, task)
 
-    how = {"n_jobs": n_jobs, "prefer": prefer}
     try:
-        parallel = Parallel(**how, return_as="generator")
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
     except ValueError:  # "Backend ... does not support return_as"
-        parallel = Parallel(**how)
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer)
     with warnings.catch_warnings():  # models in threads may mix up the filters
         # joblib's thread that manages workers warns when idle ones leave as new work
         # comes. As an error the warning would end that thread, and we wait forever.

@@ -310,5 +310,10 @@ class PathSelector(Delegating, RefittingSelector):
             To the estimator's and the importance's fit, the scorer and the splitter.
         """
         splitter = GroupShuffleSplit() if isinstance(self.cv, str) else self.cv
-        others = {"scorer": self._scorer(), "splitter": splitter}
-        return router_of(self, self.estimator, self.importance, **others)
+        return router_of(
+            self,
+            self.estimator,
+            self.importance,
+            scorer=self._scorer(),
+            splitter=splitter,
+        )

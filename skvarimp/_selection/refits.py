@@ -34,9 +34,9 @@ from skvarimp._data.validation import (
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._response.sampling import entry_seeds
+from skvarimp._response.rounds import entry_seeds
 from skvarimp._running.guards import users_code, whole_fit
-from skvarimp._running.private_sklearn import CallbackSupportMixin, with_callbacks
+from skvarimp._running.private_sklearn import CallbackSupportMixin
 from skvarimp._selection.checks import (
     Passed,
     check_one_a_column,
@@ -289,7 +289,6 @@ class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
     _doc_link_template = DOCUMENTATION
 
     @whole_fit
-    @with_callbacks
     def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
         """Fit to a training set.
 

@@ -12,9 +12,9 @@ from sklearn.linear_model import LinearRegression, Ridge
 from skvarimp._data.frames import frame_library
 from skvarimp._data.table import resolve_features
 from skvarimp._data.validation import StrOptions, check_weights
+from skvarimp._measures.losses import LOSSES, make_loss, refused_loss
 from skvarimp._models.labels import as_columns
 from skvarimp._models.model import Model
-from skvarimp._response.losses import LOSSES, make_loss, refused_loss
 from skvarimp._running.guards import warn
 from skvarimp._selection.checks import check_refittable
 from skvarimp._selection.removal import Removal

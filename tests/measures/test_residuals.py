@@ -14,7 +14,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVC
 
 from skvarimp import PermutationImportance, SensitivityImportance
-from skvarimp._response.sampling import Uniform, entry_seeds
+from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.sampling import Uniform
 
 rng = np.random.default_rng(0)
 N, REPEATS = 80, 7

@@ -46,8 +46,8 @@ def first_visits(function):
 @pytest.mark.parametrize(
     ("model", "n_files", "n_changes"),
     [
-        (RandomForestRegressor(10, random_state=0), 34, 163),
-        (make_pipeline(StandardScaler(), SVR()), 36, 186),
+        (RandomForestRegressor(10, random_state=0), 30, 113),
+        (make_pipeline(StandardScaler(), SVR()), 30, 100),
     ],
     ids=["forest", "pipeline"],
 )

@@ -10,16 +10,13 @@ from skvarimp._response.engine import merged_states, run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.losses import (
     AbsoluteErrorLoss,
+    Loss,
     SquaredErrorLoss,
     values_of,
 )
-from skvarimp._response.mean_curves import (
-    IndividualFlatness,
-    OwnShare,
-    PartialDependence,
-    TotalShare,
-)
-from skvarimp._response.reductions import Loss, Observed, Pairs, Range
+from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
+from skvarimp._response.reductions import Observed, Pairs, Range
+from skvarimp._response.shares import OwnShare, TotalShare
 
 
 def reductions(problem, every):

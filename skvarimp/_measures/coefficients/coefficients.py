@@ -80,8 +80,14 @@ class WeightImportance(BaseImportance):
         self : object
             The fitted instance.
         """
-        of_rows = {"sample_weight": sample_weight, "groups": groups}
-        return super().fit(estimator, X, y, **of_rows, feature_names=feature_names)
+        return super().fit(
+            estimator,
+            X,
+            y,
+            sample_weight=sample_weight,
+            groups=groups,
+            feature_names=feature_names,
+        )
 
     def _fit(self, estimator, X, y, sample_weight):
         if has_transformers(estimator):

@@ -33,7 +33,7 @@ from skvarimp._measures.firm.estimate import (
 from skvarimp._measures.firm.features import Values, resolve_entries
 from skvarimp._measures.firm.gaussian import WAY_OUT, gaussian_estimates
 from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import Rows, fingerprint, store_directions, store_rows
+from skvarimp._measures.rows import Rows, fingerprint, store_rows
 from skvarimp._models.gradients import linear_coefficients
 from skvarimp._models.labels import as_columns, encoded, indicators
 from skvarimp._models.model import (
@@ -43,9 +43,9 @@ from skvarimp._models.model import (
     output_names,
     target_names,
 )
-from skvarimp._response.grid import is_ordered
+from skvarimp._response.grid import kind_of
 from skvarimp._running.guards import warn
-from skvarimp._running.tasks import Progress, within_callbacks
+from skvarimp._running.tasks import Progress
 from skvarimp._types import FeatureFunctions, Features, ResponseMethod
 
 # The paper's score is a real-valued function: decision functions before probabilities.
@@ -226,9 +226,9 @@ default="auto"
         directions, lines = results.directions, np.sign(results.signed)
         directions = np.where(np.isnan(lines), directions, lines)
         for e, feature in enumerate(features):
-            if feature.columns and not is_ordered(table, feature, ()):
+            if feature.columns and not kind_of(table, feature, ()).ordered:
                 directions[e] = np.nan
-        store_directions(self, directions)
+        self._store_directions(directions)
         self.signed_importances_ = results.signed
         self.method_ = results.methods.tolist()
         names = [feature.name for feature in features]
@@ -260,13 +260,11 @@ default="auto"
         units = Units.of(weights / total, labels)
         scores = make_scores(raw, units, total, self.standardize, self.keep_rows)
         values = Values(table)
-        results = within_callbacks(
-            [self], lambda: self._estimates(model, values, features, scores, weights)
-        )
+        results = self._estimates(model, values, features, scores, weights)
         self._store_estimates(table, features, output_names, results)
         if self.keep_rows:
             self._keep_rows(table, kept, scores, results)
-        warn_stopped(self, self.method_.count(None))
+        warn_stopped(self, np.array([way is None for way in self.method_]))
 
     def _keep_rows(self, table, kept, scores, results):
         influences = results.influences
@@ -337,8 +335,9 @@ def make_scores(raw, units, total, standardize, keep_rows):
         spread = np.sqrt(weights @ values**2)
         spread = np.where(spread > 0, spread, 1.0)
         values, scale, unit = values / spread, scale * spread, 1.0
-    known = values, mean, scale, unit, total, len(values), units
-    return Scores(*known, standardize, keep_rows)
+    return Scores(
+        values, mean, scale, unit, total, len(values), units, standardize, keep_rows
+    )
 
 
 def label_scores(y, names=()):

@@ -21,6 +21,7 @@ from skvarimp._models.gradients import (
     linear_coefficients,
     piecewise_constant,
 )
+from skvarimp._response.shapes.shape import add_by_group
 from skvarimp._running.guards import warn
 from skvarimp._running.memory import at_once, even_slices
 
@@ -227,7 +228,7 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
             influence = influence.mean(axis=2)
             if joined:
                 weighted = units.weights[rows, np.newaxis] * influence
-                units.add_rows(sums, rows, weighted)
+                add_by_group(sums, units.groups[rows], weighted)
             else:
                 sums += units.weights[rows] ** 2 @ influence**2
             if kept is not None:

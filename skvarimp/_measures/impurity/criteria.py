@@ -240,7 +240,7 @@ class TreeLoss:
             raise NotReadable(f"the residuals of the loss {self.name} are not known")
 
     @property
-    def of_single_rows(self):
+    def takes_single_rows(self):
         """Whether a row's residual does not depend on the other rows given."""
         return self.name != "huber at quantile"
 
@@ -255,13 +255,13 @@ class TreeLoss:
         return self.name in ("log loss", "log loss of shares")
 
     @property
-    def of_shares(self):
+    def gives_shares(self):
         """Whether a classifier's target is not labels but shares between 0 and 1."""
         return self.name == "log loss of shares"
 
     def settled(self, y, raw):
         """The loss with a parameter that no longer depends on the rows."""
-        if self.of_single_rows:
+        if self.takes_single_rows:
             return self
         # the corner is a quantile of the sizes of the errors, stage by stage
         return TreeLoss("huber", float(np.quantile(np.abs(y - raw), self.parameter)))

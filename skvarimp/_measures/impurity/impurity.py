@@ -322,7 +322,7 @@ class ImpurityImportance(BaseImportance):
     def _fit(self, estimator, X, y, sample_weight, tree_weights=None, groups=None):
         if has_transformers(estimator):
             more = {"tree_weights": tree_weights, "groups": groups}
-            fit_behind_transformers(self, estimator, X, y, sample_weight, **more)
+            fit_behind_transformers(self, estimator, X, y, sample_weight, more)
             return
         check_fitted(estimator)
         estimator = unwrapped(estimator)
@@ -339,8 +339,8 @@ class ImpurityImportance(BaseImportance):
         if X is None or y is None:
             missing = "X" if X is None else "y"
             raise ValueError(f"rows={self.rows!r} needs X and y, got {missing}=None.")
-        given = y, sample_weight, groups
-        table = as_rows(X, *given) if self.rows == "unseen" else as_table(X)
+        unseen = self.rows == "unseen"
+        table = as_rows(X, y, sample_weight, groups) if unseen else as_table(X)
         if not isinstance(table, Table):
             table.fit_trees(self, estimator, y)
             return

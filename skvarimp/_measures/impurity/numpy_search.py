@@ -102,10 +102,18 @@ class _Search:
         below, above = self.columns.values[feature, rows]
         decrease = np.nan
         if self.rules.criterion is not None:
-            bounds = runs.first[chosen], place + 1, runs.last[chosen] + 1
-            decrease = self.rules.criterion.decrease(self.grove, slots, *bounds)
-        found = association[chosen], below, above, runs.running[place], decrease
-        return _found(level.nodes[segment], feature, *found)
+            decrease = self.rules.criterion.decrease(
+                self.grove, slots, runs.first[chosen], place + 1, runs.last[chosen] + 1
+            )
+        return _found(
+            level.nodes[segment],
+            feature,
+            association[chosen],
+            below,
+            above,
+            runs.running[place],
+            decrease,
+        )
 
     def _signed_weights(self, level):
         """Twice the weight of each slot, negative where it goes right.
@@ -143,8 +151,15 @@ class _Search:
         association = 1.0 - disagree / np.where(lighter > 0, lighter, np.inf)
         chosen = self._eligible(level)[j] & (lighter > 0) & (association > TOLERANCE)
         chosen &= fewest >= self.rules.min_rows
-        found = association[chosen], np.nan, np.nan, 1.0, np.nan
-        return _found(level.nodes[chosen], self.block[j], *found)
+        return _found(
+            level.nodes[chosen],
+            self.block[j],
+            association[chosen],
+            np.nan,
+            np.nan,
+            1.0,
+            np.nan,
+        )
 
 
 def _found(nodes, features, *numbers):

@@ -275,7 +275,7 @@ class RowsInTrees:
         in_turn = known and len(stages) == len(trees)
         size = CACHE // 8 if in_turn else CACHE
         parts = slices(n_rows, n_features * len(group), size)
-        for part in parts if loss.of_single_rows else [slice(0, n_rows)]:
+        for part in parts if loss.takes_single_rows else [slice(0, n_rows)]:
             rows, y = np.arange(n_rows)[part], self.y[group, part]
             target = loss.residuals(y, 0.0) if loss.is_squared else y
             residuals.start(target, n_features)

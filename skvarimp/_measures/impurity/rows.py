@@ -35,7 +35,7 @@ from skvarimp._models.readers import sklearn_trees
 from skvarimp._models.registry import read, reader_of
 from skvarimp._response.engine import in_order
 from skvarimp._running.guards import warn
-from skvarimp._running.tasks import Progress, within_callbacks
+from skvarimp._running.tasks import Progress
 
 
 def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
@@ -60,9 +60,7 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
                 "y is needed for the impurity of other splits than the trees' own, got "
                 "None. Pass the y the estimator was fitted with."
             )
-        within_callbacks(
-            [measure], lambda: _search(measure, criterion, rules, tally, training)
-        )
+        _search(measure, criterion, rules, tally, training)
     measure._store(tally.importances()[:, np.newaxis], labels, ["y"])
     if tally.records is not None:
         measure.association_ = tally.associations()
@@ -303,7 +301,7 @@ def rows_in_trees(estimator, table, y, weights):
             f"The splits of this {type(estimator).__name__} cannot earn: {reason}. Use "
             "PermutationImportance, which asks the model itself."
         ) from None
-    of_shares = loss is not None and loss.of_shares
+    of_shares = loss is not None and loss.gives_shares
     target, outputs = _target(estimator, form, as_columns(y), of_shares)
     return RowsInTrees(form, loss, table, target, outputs, weights)
 

@@ -207,8 +207,9 @@ def compiled_cuts(grove, columns, rules):
     kinds = np.asarray(columns.nominal, bool), missing, grove.grown_on(len(columns))
     kinds = [of_kind.view(np.uint8) for of_kind in kinds]
     values = columns.values, columns.order, columns.rank, *kinds
-    given = grove.sums_exactly(), rules.min_rows, TOLERANCE
-    search = Search(values, slots, branches, *given)
+    search = Search(
+        values, slots, branches, grove.sums_exactly(), rules.min_rows, TOLERANCE
+    )
     n_branches, n_statistics = len(node), len(statistics)
     width = at_once(n_branches * (5 + 2 * n_statistics), HELD)
     for first in range(0, len(columns), width):

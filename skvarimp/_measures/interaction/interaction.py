@@ -31,7 +31,11 @@ from skvarimp._measures.interaction.statistics import (
     together,
 )
 from skvarimp._measures.problem import Request
-from skvarimp._measures.response_importance import Plan, ResponseImportance
+from skvarimp._measures.response_importance import (
+    Plan,
+    ResponseImportance,
+    warn_stopped,
+)
 from skvarimp._response.engine import in_order
 from skvarimp._running.tasks import Progress
 from skvarimp._types import (
@@ -248,6 +252,7 @@ default="auto"
         elif self.statistic != "h_total":
             self.pairs_ = sets
         self._store(strengths, set_names, plan.problem.model.output_names)
+        warn_stopped(self, np.isnan(self.importances_))
 
     @property
     def matrix_(self) -> Floats | None:
@@ -309,7 +314,7 @@ default="auto"
 
     def _statistic(self, problem, moved, joint, sets):
         n_columns = max(len(entry.columns) for entry in joint)
-        on_grid = Request(self.grid, [], [], self._categorical(problem))
+        on_grid = Request(self.grid, [], [], self._categorical)
         request = on_grid if self.statistic == "conditional_std" else None
         if problem.partitions is not None:
             return problem.interactions(moved, n_columns, joint, sets, request)

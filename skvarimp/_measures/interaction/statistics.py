@@ -12,9 +12,9 @@ from skvarimp._data.table import check_known, together
 from skvarimp._measures.problem import Request
 from skvarimp._response.further_moves import product_move
 from skvarimp._response.grid import make_move
-from skvarimp._response.mean_curves import OwnShare, TotalShare, flatness
-from skvarimp._response.reductions import Finished, Reduction
-from skvarimp._response.states import State
+from skvarimp._response.mean_curves import flatness
+from skvarimp._response.reductions import Finished, Reduction, State
+from skvarimp._response.shares import OwnShare, TotalShare
 from skvarimp._running.memory import Memo, working_bytes
 
 MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows

@@ -56,7 +56,7 @@ class OtherColumns:
             numbers[:, j] = by_frequency(column) if has_levels else as_numbers(column)
         return cls(numbers, categorical)
 
-    def of_columns(self, columns):
+    def some_columns(self, columns):
         """The design of some columns."""
         return OtherColumns(self.numbers[:, columns], self.categorical[columns])
 
@@ -116,3 +116,71 @@ def missing_in(column):
     if column.dtype.kind == "O":
         return np.array([is_missing(value) for value in column])
     return column != column  # NaN and NaT
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """The rows that models are fitted on, and the rows whose entries are predicted.
+
+    Attributes
+    ----------
+    tables : list of Table
+        The rows given and, where they differ, those to fit on.
+    weights : ndarray of shape (n_rows_given,)
+        Sum to 1.
+    categorical : ndarray of bool of shape (n_columns,)
+    design : OtherColumns
+        Of the rows of all tables, one below the other.
+    model : estimator or None
+        The user's.
+    """
+
+    tables: list
+    weights: np.ndarray
+    categorical: np.ndarray
+    design: OtherColumns
+    model: object = None
+
+    @classmethod
+    def of(cls, table, weights, fit_table, categorical, model):
+        """Those of a table, of the table to fit on or None, and of columns named."""
+        tables = [table] if fit_table is None else [table, fit_table]
+        has_levels = np.array(
+            [
+                j in categorical or table.is_categorical(j)
+                for j in range(table.n_columns)
+            ]
+        )
+        columns = [_joined(tables, j) for j in range(table.n_columns)]
+        return cls(
+            tables, weights, has_levels, OtherColumns.of(columns, has_levels), model
+        )
+
+    @property
+    def given(self):
+        """Where the rows given stand in the design."""
+        return np.arange(self.tables[0].n_samples)
+
+    @property
+    def fitted(self):
+        """Where the rows to fit on stand in the design."""
+        first = 0 if len(self.tables) == 1 else self.tables[0].n_samples
+        return np.arange(first, len(self.design.numbers))
+
+    @property
+    def fit_weights(self):
+        """Weights of the rows to fit on; None where they are equal."""
+        equal = np.all(self.weights == self.weights[0])
+        return None if len(self.tables) > 1 or equal else self.weights
+
+    def column(self, j):
+        """Values of a column in the rows of all tables."""
+        return _joined(self.tables, j)
+
+
+def _joined(tables, j):
+    """Column j of tables, one below the other."""
+    columns = [table.column(j) for table in tables]
+    if len(columns) > 1 and len({c.dtype.kind == "O" for c in columns}) > 1:
+        columns = [c.astype(object) for c in columns]
+    return np.concatenate(columns)

@@ -10,75 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold
+from sklearn.utils.validation import has_fit_parameter
 
 from skvarimp._data.base_table import factorized
+from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.statistics import divided
-from skvarimp._measures.residuals.design import FEW, OtherColumns, missing_in
+from skvarimp._data.table import as_table
+from skvarimp._measures.residuals.design import FEW, Sources, missing_in
 from skvarimp._response.further_moves import ResidualMove
+from skvarimp._response.rounds import entry_seeds
 from skvarimp._running.guards import users_code
+from skvarimp._running.tasks import in_order
 
 FOLDS = 5  # of the choice of a model, of `explained_` and of predictions of own rows
 LEAST = 1e-15  # probability of a level in a logarithm
-
-
-@dataclass(frozen=True, eq=False)
-class Sources:
-    """The rows that models are fitted on, and the rows whose entries are predicted.
-
-    Attributes
-    ----------
-    tables : list of Table
-        The rows given and, where they differ, those to fit on.
-    weights : ndarray of shape (n_rows_given,)
-        Sum to 1.
-    categorical : ndarray of bool of shape (n_columns,)
-    design : OtherColumns
-        Of the rows of all tables, one below the other.
-    model : estimator or None
-        The user's.
-    """
-
-    tables: list
-    weights: np.ndarray
-    categorical: np.ndarray
-    design: OtherColumns
-    model: object = None
-
-    @classmethod
-    def of(cls, table, weights, fit_table, categorical, model):
-        """Those of a table, of the table to fit on or None, and of columns named."""
-        tables = [table] if fit_table is None else [table, fit_table]
-        has_levels = np.array(
-            [
-                j in categorical or table.is_categorical(j)
-                for j in range(table.n_columns)
-            ]
-        )
-        columns = [_joined(tables, j) for j in range(table.n_columns)]
-        return cls(
-            tables, weights, has_levels, OtherColumns.of(columns, has_levels), model
-        )
-
-    @property
-    def given(self):
-        """Where the rows given stand in the design."""
-        return np.arange(self.tables[0].n_samples)
-
-    @property
-    def fitted(self):
-        """Where the rows to fit on stand in the design."""
-        first = 0 if len(self.tables) == 1 else self.tables[0].n_samples
-        return np.arange(first, len(self.design.numbers))
-
-    @property
-    def fit_weights(self):
-        """Weights of the rows to fit on; None where they are equal."""
-        equal = np.all(self.weights == self.weights[0])
-        return None if len(self.tables) > 1 or equal else self.weights
-
-    def column(self, j):
-        """Values of a column in the rows of all tables."""
-        return _joined(self.tables, j)
 
 
 def residual_move(task, sources):
@@ -244,7 +189,7 @@ class Predictor:
 
     @property
     def _design(self):
-        return self.sources.design.of_columns(self.others)
+        return self.sources.design.some_columns(self.others)
 
     def _weights(self):
         weights = self.sources.fit_weights
@@ -309,14 +254,6 @@ class Predictor:
         return table.select(self.others).take(rows - first).native
 
 
-def _joined(tables, j):
-    """Column j of tables, one below the other."""
-    columns = [table.column(j) for table in tables]
-    if len(columns) > 1 and len({c.dtype.kind == "O" for c in columns}) > 1:
-        columns = [c.astype(object) for c in columns]
-    return np.concatenate(columns)
-
-
 def _levels(sources, entry, numeric):
     """Joint level of each row, (n_rows,), and where numbers are missing.
 
@@ -333,3 +270,100 @@ def _levels(sources, entry, numeric):
         further, first = factorized(column)
         codes, _ = factorized(codes * len(first) + further)
     return codes, missing
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualGrid:
+    """A grid of predictions plus residuals, see `make_move`.
+
+    Parameters
+    ----------
+    moves : dict
+        Entry -> `ResidualMove`.
+    """
+
+    moves: dict
+
+    def __call__(self, table, weights, entry, categorical_columns):
+        """The move of an entry."""
+        return self.moves[entry]
+
+
+def residual_grid(measure, problem, entries):
+    """The `ResidualGrid` of all entries, and the share explained of each."""
+    table, model = problem.table, _checked_model(measure.conditional, problem.weights)
+    if isinstance(table, SparseTable):
+        raise TypeError(
+            "conditional='residuals' fits a model to each column and needs a dense X, "
+            f"got a sparse matrix of shape {table.native.shape}. Use "
+            "conditional='subgroups', or X.toarray()."
+        )
+    _check_columns(table, entries)
+    categorical = measure._categorical
+    fit_table = _checked_rows(measure.conditional_fit_rows, table)
+    sources = Sources.of(table, problem.weights, fit_table, categorical, model)
+    seeds = np.zeros(len(entries), dtype=np.int64)
+    if measure.random_state is not None:
+        seeds = entry_seeds(measure.random_state, len(entries)) % 2**31
+    tasks = list(zip(entries, seeds.tolist()))
+    found = list(
+        in_order(residual_move, tasks, (sources,), measure.n_jobs, prefer="threads")
+    )
+    moves = {entry: move for (entry, _), (move, _) in found}
+    return ResidualGrid(moves), np.array([share for _, (_, share) in found])
+
+
+def _check_columns(table, entries):
+    """Raise for entries of dates, and for infinity, from which nothing is predicted."""
+    names, way_out = table.column_names(), "or use conditional='subgroups'."
+    for j in {j for entry in entries for j in entry.columns}:
+        if table.is_date(j):
+            raise ValueError(
+                "conditional='residuals' predicts numbers and categories, but column "
+                f"{names[j]!r} holds dates or durations. Make a number of it, {way_out}"
+            )
+    for j in range(table.n_columns):
+        column = table.column(j)
+        if column.dtype.kind == "f" and np.any(np.isinf(column)):
+            raise ValueError(
+                "conditional='residuals' needs finite numbers, but column "
+                f"{names[j]!r} holds infinity. Make it missing (NaN), {way_out}"
+            )
+
+
+def _checked_model(conditional, weights):
+    """The user's model, or None."""
+    if isinstance(conditional, str):
+        return None
+    name = type(conditional).__name__
+    if is_classifier(conditional) and not hasattr(conditional, "predict_proba"):
+        raise TypeError(
+            f"`conditional` is a {name}, but categories are drawn from predicted "
+            "probabilities. Use a classifier with `predict_proba`."
+        )
+    takes_weights = has_fit_parameter(conditional, "sample_weight")
+    if not takes_weights and np.any(weights != weights[0]):
+        raise ValueError(
+            f"`conditional` is a {name}, whose `fit` takes no `sample_weight`. Use "
+            "conditional='residuals' or another model where rows have weights."
+        )
+    return conditional
+
+
+def _checked_rows(rows, table):
+    """The table to fit on, or None where it is the one given."""
+    if rows is None:
+        return None
+    fit_table = as_table(rows)
+    if fit_table.n_columns != table.n_columns or fit_table.names != table.names:
+        raise ValueError(
+            f"`conditional_fit_rows` must have the {table.n_columns} columns of X, "
+            f"{table.column_names()!r:.200}, got {fit_table.n_columns} columns, "
+            f"{fit_table.column_names()!r:.200}."
+        )
+    if fit_table.n_samples < 2:
+        raise ValueError(
+            "`conditional_fit_rows` must have at least two rows, got "
+            f"{fit_table.n_samples}. None fits on the rows of X."
+        )
+    return fit_table

@@ -9,10 +9,10 @@ from skvarimp._measures.rows import Rows, SampleUnits, fingerprint
 from skvarimp._measures.scorers.resamples import N_PAIRS
 from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Recorded, Responses
 from skvarimp._measures.scorers.ways import way_of
+from skvarimp._response.engine import Outcome
 from skvarimp._response.reductions import Finished
-from skvarimp._response.sampling import entry_seeds
-from skvarimp._response.states import Outcome
-from skvarimp._running.guards import of_draws, spend, users_code
+from skvarimp._response.rounds import entry_seeds
+from skvarimp._running.guards import drawing_budget, spend, users_code
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.tasks import Progress, tasks_done
 
@@ -105,7 +105,7 @@ class ScoreLost:
     def outcome(self, plan, measure):
         """Mean score lost over the repeats, with its errors."""
         n = len(plan.entries)
-        seeds, rows_left = entry_seeds(measure.random_state, n), of_draws(measure)
+        seeds, rows_left = entry_seeds(measure.random_state, n), drawing_budget(measure)
         each = self.problem.n_rows
         rows_left.require(n * each)
         wanted = rows_left.affordable(
@@ -137,7 +137,7 @@ class ScoreLost:
         if self.responses is not None:
             _, known = self.responses.of(problem.model.method)
             if known is not None:
-                problem._responses.get(tuple(entries), lambda: known)
+                problem._responses.setdefault(tuple(entries), known)
 
     def donors(self, entry, n_repeats, random):
         """The row that each row's value comes from, (n_repeats, n_rows)."""

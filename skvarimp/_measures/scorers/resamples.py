@@ -131,8 +131,15 @@ class Weighting:
         if use_compiled():
             from skvarimp._compiled.ranked import areas
 
-            marks = positive.view(np.uint8), last.view(np.uint8)
-            return areas(self.counts, rows, donors, weights, *marks, precision)
+            return areas(
+                self.counts,
+                rows,
+                donors,
+                weights,
+                positive.view(np.uint8),
+                last.view(np.uint8),
+                precision,
+            )
         n_samples = self.counts.shape[1]
         found = np.empty((3, n_samples))
         for part in slices(n_samples, len(rows)):

@@ -80,8 +80,9 @@ class Responses:
         size = at_once(response.n_outputs * donors.size)
         first = position - position % size
         which = range(first, min(first + size, len(self.entries)))
-        asked = problem, response, which, donors
-        found = self._served.get((method, first), lambda: self._of_entries(*asked))
+        found = self._served.get(
+            (method, first), lambda: self._of_entries(problem, response, which, donors)
+        )
         return None if found is None else found[position - first]
 
     def _of_entries(self, problem, response, which, donors):

@@ -1,4 +1,4 @@
-"""The game whose Shapley values the importances are, and its exact solution.
+"""The game whose Shapley values the importances are: solved exactly, or by repeats.
 
 The value of a coalition S of entries is by how much knowing their values lowers the
 squared error of the mean response F_S, for each row and output
@@ -17,13 +17,39 @@ of components over such coalitions factor over the entries,
 a polynomial in q, which Gauss' rule integrates exactly. It equals 2 r times the sum of
 m_T / |T| over T that hold j, minus the sum of m_T m_T' / |T + T'| over all T, T' of
 which one holds j, without the sum over pairs.
+
+A repeat is a random order in which the entries join, and its reverse. Where the
+response knows the mean response of each coalition on the way, all rows have the same
+order. From the gain of the coalition, that of its known components is taken off, whose
+Shapley values are known. Other models are asked for each row in an order of its own,
+with two donors k, l drawn by their weights:
+
+    (t - f(x_iS, x_k,-S)) (t - f(x_iS, x_l,-S)) has the mean (t - F_S(x_i))^2.
+
+Repeats also tell what the rows add to the sampling error as donors. Drawing adds noise
+to the sums t_g of the influences of each group of rows (or of each row), see `Units`.
+Repeats are independent, so that their spread tells the variance N_g of the noise in
+t_g, whatever the rows of a group share in a repeat. The sum of the N_g is taken off the
+squared standard error.
+
+Were there nothing but noise, the difference would have the mean 0 and, over n repeats,
+about the variance n / (n - 1) times the sum of 2 N_g^2. Its root is the least squared
+error that is reported: less could not be told from noise.
 """
+
+from contextlib import closing
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from skvarimp._data.statistics import centred, unit_of, variance
-from skvarimp._response.coalitions import Family
-from skvarimp._running.memory import slices
+from skvarimp._data.statistics import centred, divided, unit_of, variance
+from skvarimp._response.coalitions import Family, mixed
+from skvarimp._response.engine import Outcome
+from skvarimp._response.rounds import entry_seeds, scaled_influences
+from skvarimp._running.guards import drawing_budget
+from skvarimp._running.memory import call_slices, slices
+from skvarimp._running.tasks import Progress, in_order
 
 ROUNDING = 1e-13  # a standard deviation below this part of the response is rounding
 
@@ -168,3 +194,205 @@ def row_shares(family, components, residuals):
             # the first set of an entry is the entry alone
             share += chance * (2 * residuals * own[0] - products)
     return shares
+
+
+MIN_REPEATS = 4  # before an error of drawing is trusted, and for the rows as donors
+
+
+def estimate(game, units, measure):
+    """The `Repeats` of a game of which some components are known.
+
+    Parameters
+    ----------
+    game : Game
+    units : Units
+    measure : ShapleyImportance
+        Its `n_repeats`, `max_evaluations`, `tol`, `random_state` and `n_jobs` say how,
+        and its callbacks see each repeat.
+    """
+    repeats, n_repeats = Repeats(game, units), measure.n_repeats
+    if game.complete and game.family.sizes.max() < 2:
+        return repeats  # nothing is left to draw
+    if game.coalitions.draws_donors:
+        rows_left, each = drawing_budget(measure), game.rows_of_repeat
+        rows_left.require(each)
+        n_repeats = int(min(n_repeats, rows_left.left / max(each, 1)))
+    elif game.complete:
+        n_repeats = MIN_REPEATS
+    seeds = entry_seeds(measure.random_state, n_repeats).tolist()
+    progress = Progress([measure], n_repeats, "repeat")
+    prefer = None if game.coalitions.draws_donors else game.coalitions.response.prefer
+    found = in_order(repeated, seeds, (game,), measure.n_jobs, prefer)
+    with progress, progress.until_interrupted(), closing(found) as arriving:
+        for _, of_repeat in arriving:
+            repeats.add(*of_repeat)
+            if progress.step() or (measure.tol and repeats.precise(measure.tol)):
+                break
+    return repeats
+
+
+def repeated(seed, game):
+    """Shapley values from one order, or one for each row, and its reverse.
+
+    Parameters
+    ----------
+    seed : int
+    game : Game
+
+    Returns
+    -------
+    shares : ndarray of shape (n_entries, n_outputs)
+        What the known components leave; so are those of the rows.
+    of_rows, of_donors : ndarray of shape (n_entries, n_rows)
+        What rows add to the influences, evaluated and as donors: means over the
+        outputs.
+    """
+    rng, weights = np.random.default_rng(seed), game.weights
+    n_entries, (n_outputs, n_rows) = len(game.entries), game.base.shape
+    values, n_orders, donors = partial(_exact_values, game), 1, ()
+    if game.coalitions.draws_donors:
+        donors, n_orders = rng.choice(n_rows, (2, n_rows), p=weights), n_rows
+        values = partial(_drawn_values, game, donors)
+    order = rng.permuted(np.tile(np.arange(n_entries), (n_orders, 1)), axis=1).T
+    drawn, rows = np.zeros((n_entries, n_outputs + 1, n_rows)), np.arange(n_rows)
+    for joins in (order, order[::-1]):
+        when = np.argsort(joins, axis=0)
+        for joining, (before, after) in zip(joins, pairwise(values(when))):
+            drawn[joining, : len(before), rows] += 0.5 * (after - before).T
+    shares, of_donors = drawn[:, :-1], drawn[:, -1]
+    of_rows = shares.mean(axis=1)
+    around = weights * centred(of_rows, weights)
+    for k in donors:
+        of_donors += [np.bincount(k, row, n_rows) / weights for row in around]
+    left = 0.0 if game.complete else 1.0  # then all shares are known
+    return left * shares @ weights, left * of_rows, of_donors
+
+
+def _exact_values(game, when):
+    """Yield values as entries join, and what donors add, (n_outputs + 1, n_rows) each.
+
+    `when` is of shape (n_entries, 1): the place of each entry in the order.
+    """
+    per_row = game.weights / (len(game.base) * game.scale[:, np.newaxis])
+    for n_joined in range(len(when) + 1):
+        known = when[:, 0] < n_joined
+        inside = game.family.within(known).astype(np.float64)
+        means = game.level + np.tensordot(inside, game.components, 1)
+        gain = np.zeros_like(means)
+        if not game.complete:
+            exact = game.coalitions.means(known) / game.unit
+            gain, means = game.gains(exact) - game.gains(means), exact
+        slope = 2 * per_row * (game.target - means)
+        donated = game.coalitions.donated(known, slope).sum(axis=0) / game.unit
+        yield np.vstack([gain, donated])
+
+
+def _drawn_values(game, donors, when):
+    """Yield values of each row's coalition, less a constant, (n_outputs, n_rows) each.
+
+    `when` is of shape (n_entries, n_rows): the places of the entries in each row.
+    """
+    n_rows, n_columns = donors.shape[1], game.table.n_columns
+
+    def value(outputs):  # of both donors, (n_outputs, 2, n_rows)
+        errors = np.prod(game.target[:, np.newaxis] - outputs, axis=1)
+        return -errors / game.scale[:, np.newaxis]
+
+    joins = np.full((n_columns, n_rows), len(when))
+    for entry, of_entry in zip(game.entries, when):
+        joins[list(entry.columns)] = of_entry
+    yield value(game.base[:, donors])
+    n_asked = len(when) - game.holds_all
+    for some in call_slices(n_asked, n_columns, rows_each=donors.size):
+        n_joined = np.arange(some.start + 1, some.stop + 1).reshape(-1, 1, 1, 1)
+        taken = np.where(joins < n_joined, np.arange(n_rows), donors[:, np.newaxis])
+        taken = taken.swapaxes(2, 3).reshape(-1, n_columns)
+        outputs = mixed(game.model, game.table, taken) / game.unit
+        shape = -1, len(n_joined), 2, n_rows
+        yield from map(value, outputs.reshape(shape).swapaxes(0, 1))
+    if game.holds_all:  # then a row is its own
+        yield value(np.stack([game.base, game.base], axis=1))
+
+
+class Repeats:
+    """What repeats have found so far.
+
+    Parameters
+    ----------
+    game : Game
+    units : Units
+        The independent rows, or groups of rows.
+    """
+
+    def __init__(self, game, units):
+        self.game, self.units = game, units
+        self.n, self.known = 0, game.known_shares()
+        n_entries, n_outputs, n_rows = self.known.shape
+        self.shares = np.zeros((0, n_entries, n_outputs))
+        self.of_rows, self.psi = np.zeros((2, n_entries, n_rows))
+        self.squares = np.zeros((n_entries, units.n))
+
+    def add(self, shares, of_rows, of_donors):
+        """Take what `repeated` found."""
+        psi = centred(of_rows + of_donors, self.game.weights)
+        self.n += 1
+        self.shares = np.concatenate([self.shares, shares[np.newaxis]])
+        self.of_rows += of_rows
+        self.psi += psi
+        self.squares += self.units.terms(psi) ** 2
+
+    @property
+    def drawn(self):
+        """What each repeat adds to the known shares, (n, n_entries, n_outputs).
+
+        Drawn donors miss some of the sum, which is known. Entries get that by the size
+        of what was drawn, so that those the model does not use keep 0.
+        """
+        game, sizes = self.game, np.sum(self.shares**2, axis=0)
+        if not game.holds_all:
+            return self.shares
+        left = (game.gains(game.base) - self.known.sum(axis=0)) @ game.weights
+        missing = left - self.shares.sum(axis=1, keepdims=True)
+        return self.shares + divided(sizes, sizes.sum(axis=0)) * missing
+
+    @property
+    def importances(self):
+        """(n_entries, n_outputs)."""
+        return self.known @ self.game.weights + self.drawn.sum(axis=0) / max(self.n, 1)
+
+    @property
+    def drawing_errors(self):
+        """(n_entries,); NaN for one repeat, and 0 if none is needed."""
+        if self.n < 2:
+            return np.full(len(self.known), np.nan if self.n else 0.0)
+        return self.drawn.mean(axis=2).std(axis=0, ddof=1) / np.sqrt(self.n)
+
+    def precise(self, tol):
+        """Whether each error of drawing is below a part of the largest importance."""
+        largest = self.importances.mean(axis=1).max()
+        return self.n >= MIN_REPEATS and self.drawing_errors.max() <= tol * largest
+
+    def _errors(self, psi):
+        """Standard errors from influences, without the noise of drawing; see above."""
+        n = self.n
+        noise = np.maximum(self.squares - self.units.terms(self.psi) ** 2 / n, 0.0)
+        noise /= n * (n - 1 or np.nan)
+        least = np.sqrt(2 * n / (n - 1 or np.nan) * np.sum(noise**2, axis=1))
+        variance = self.units.error(psi) ** 2 - noise.sum(axis=1)
+        return np.sqrt(np.maximum(variance, least))
+
+    def outcome(self):
+        """The `Outcome` of all repeats so far."""
+        game, units, n = self.game, self.units, max(self.n, 1)
+        importances, contributions = self.importances, self.known.mean(axis=1)
+        psi = contributions + (self.psi / n if self.n else game.donated())
+        psi = centred(psi, game.weights) - importances @ game.spread / len(game.base)
+        errors = self._errors(psi) if self.n else units.error(psi)
+        psi = [scaled_influences(one, units, error) for one, error in zip(psi, errors)]
+        contributions += self.of_rows / n
+        missing = importances.mean(axis=1) - contributions @ game.weights
+        outcome = Outcome(importances, errors, [], self.drawing_errors)
+        outcome.influences = np.transpose(psi)
+        outcome.contributions = (contributions + missing[:, np.newaxis]).T
+        outcome.skewness = units.skewness(outcome.influences.T, errors)
+        return outcome

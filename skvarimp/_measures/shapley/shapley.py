@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._data.table import together
-from skvarimp._measures.evaluations import CountsEvaluations
+from skvarimp._measures.evaluations import CountsEvaluations, exact_rows
 from skvarimp._measures.interaction.statistics import check_disjoint
-from skvarimp._measures.problem import ALL, TIMES_DRAWN
+from skvarimp._measures.losses import make_loss
+from skvarimp._measures.problem import ALL
 from skvarimp._measures.response_importance import Plan, ResponseImportance
-from skvarimp._measures.shapley.game import Game
-from skvarimp._measures.shapley.repeats import estimate
-from skvarimp._response.losses import make_loss
+from skvarimp._measures.shapley.game import Game, estimate
+from skvarimp._response.contract import TIMES_DRAWN
 from skvarimp._running.guards import budget, warn
 from skvarimp._types import Features, RandomState, ResponseMethod
 
@@ -225,8 +225,9 @@ default="auto"
         game, problem, entries = plan.own, plan.problem, plan.entries
         if game.coalitions is None:
             with budget().reading(game.rows_of_repeat):
-                given = problem.table, problem.weights, problem.base, entries
-                game.coalitions = problem.response(entries).coalitions(*given)
+                game.coalitions = problem.response(entries).coalitions(
+                    problem.table, problem.weights, problem.base, entries
+                )
         return game
 
     def _family(self, plan):
@@ -245,7 +246,7 @@ default="auto"
             return n_rows
         joint = [together(plan.entries[e] for e in s) for s in family.sets[1:]]
         response = plan.problem.response(plan.entries)
-        return n_rows + plan.problem.exact_rows(joint, ALL, response)
+        return n_rows + exact_rows(plan.problem, joint, ALL, response)
 
     def _moved_rows(self, problem, entries):
         plan = clone(self).set_params(loss=None)._plan(problem, entries)

@@ -16,7 +16,7 @@ import numpy as np
 from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import Table
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import AboveThreshold, class_link
+from skvarimp._models.labels import AboveThreshold, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, SECOND, Softmax, Then
 from skvarimp._models.trees import Tree, Trees, encoding_of
 

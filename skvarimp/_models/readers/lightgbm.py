@@ -11,7 +11,7 @@ import numpy as np
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import SparseTable
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import class_link
+from skvarimp._models.labels import class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Softmax, scaled
 from skvarimp._models.trees import Band, Recoded, Tree, Trees, encoding_of
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._data.base_table import dense
+from skvarimp._data.base_table import dense, is_single
 from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers
-from skvarimp._models.forms import NotReadable, is_single
-from skvarimp._models.label_links import AboveThreshold, LargestScore, Sign, class_link
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.labels import AboveThreshold, LargestScore, Sign, class_link
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,

@@ -14,7 +14,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.array_forms import Additive, Layers
 from skvarimp._models.forms import NotReadable, Read, combined, mixed
 from skvarimp._models.kernels import KernelSum
-from skvarimp._models.label_links import AboveThreshold, LargestScore
+from skvarimp._models.labels import AboveThreshold, LargestScore
 from skvarimp._models.links import (
     CLOSE,
     IDENTITY,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import EachOutput, LargestScore, Sign, class_link
+from skvarimp._models.labels import EachOutput, LargestScore, Sign, class_link
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
@@ -14,7 +14,7 @@ from skvarimp._models.links import (
     WeightedMedian,
     scaled,
 )
-from skvarimp._models.model import RESPONSE_METHODS, Model, replaced
+from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.trees import Encoding, Recoded, Tree, Trees
 from skvarimp._running.private_sklearn import private
 
@@ -51,7 +51,7 @@ def read_trees(estimator, method, table):
     public = getattr(type(estimator), "__module__", "").startswith("sklearn.")
     if reader is None or not public:
         raise NotReadable(f"{type(estimator).__name__} is no tree this library reads")
-    if method_replaced := replaced(estimator, RESPONSE_METHODS):
+    for method_replaced in set(RESPONSE_METHODS) & set(vars(estimator)):
         raise NotReadable(f"{method_replaced} of this instance was replaced")
     return reader(estimator, method, table)
 

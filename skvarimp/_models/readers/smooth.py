@@ -6,11 +6,11 @@ themselves: for scores where they have some, which take fewer nodes than what fo
 
 import numpy as np
 
-from skvarimp._data.base_table import dense
+from skvarimp._data.base_table import dense, is_single
 from skvarimp._models.array_forms import Additive
-from skvarimp._models.forms import NotReadable, Read, Smooth, combined, is_single
+from skvarimp._models.forms import NotReadable, Read, Smooth, combined
 from skvarimp._models.kernels import Gaussian, KernelSum, Polynomial, Sigmoid
-from skvarimp._models.label_links import (
+from skvarimp._models.labels import (
     AboveThreshold,
     LargestScore,
     PairwiseVotes,
@@ -28,12 +28,10 @@ def read_support_vectors(model, table):
     support = estimator.support_vectors_
     n_classes = len(getattr(estimator, "classes_", ()))
     link = _support_link(model, estimator, n_classes)
-    # what gamma="scale" became depends on the training data
-    gamma = private(estimator, "_gamma")
-    dual, intercept = dense(estimator.dual_coef_), dense(estimator.intercept_)
+    dual, intercept = estimator.dual_coef_, estimator.intercept_
     if n_classes > 2:
-        dual = _pairwise_weights(dual, estimator.n_support_).T
-    return _machine(estimator, gamma, support, dual, link, intercept)
+        dual = _pairwise_weights(dense(dual), estimator.n_support_).T
+    return _machine(estimator, support, dual, intercept, {"link": link})
 
 
 def _pairwise_weights(dual, n_support):
@@ -79,13 +77,17 @@ def read_kernel_ridge(model, table):
     dual = dense(estimator.dual_coef_)
     dual = dual.reshape(len(dual), -1).T
     # the model takes squared distances by products
-    return _machine(estimator, estimator.gamma, support, dual, by_products=True)
+    return _machine(estimator, support, dual, 0.0, {"by_products": True})
 
 
-def _machine(estimator, gamma, support, dual, link=IDENTITY, intercept=0.0, **own):
+def _machine(estimator, support, dual, intercept, how):
     """A kernel sum, or the linear form where the kernel is linear."""
-    # None: the defaults of scikit-learn's kernels
-    kernel, gamma = estimator.kernel, 1.0 / support.shape[1] if gamma is None else gamma
+    kernel, gamma = estimator.kernel, estimator.gamma
+    if isinstance(gamma, str):  # what it became depends on the training data
+        gamma = private(estimator, "_gamma")
+    elif gamma is None:  # here and below: the defaults of scikit-learn's kernels
+        gamma = 1.0 / support.shape[1]
+    how["single"], dual = is_single(support), dense(dual)
     coef0 = 1.0 if estimator.coef0 is None else estimator.coef0
     degree = 3 if estimator.degree is None else estimator.degree
     if not isinstance(kernel, str):
@@ -104,14 +106,15 @@ def _machine(estimator, gamma, support, dual, link=IDENTITY, intercept=0.0, **ow
         kernel = Polynomial(gamma, coef0, int(degree))
     else:
         raise NotReadable(f"the kernel {kernel!r} has no fast response")
-    common = {"link": link, "single": is_single(support)}
-    intercept = np.broadcast_to(intercept, len(dual))
+    intercept = np.broadcast_to(dense(intercept), len(dual))
     if isinstance(kernel, Polynomial) and kernel.degree == 1:
         weights = kernel.gamma * dense(support.T @ dual.T)
         intercept = intercept + kernel.offset * dual.sum(axis=1)
-        return Additive(weights=weights, intercept=intercept, **common)
-    arrays = {"support": support, "dual": dual, "intercept": intercept}
-    return KernelSum(kernel=kernel, **arrays, **common, **own)
+        how.pop("by_products", None)
+        return Additive(weights=weights, intercept=intercept, **how)
+    return KernelSum(
+        kernel=kernel, support=support, dual=dual, intercept=intercept, **how
+    )
 
 
 def read_smooth(model, table):
@@ -123,7 +126,7 @@ def read_elliptic_envelope(model, table):
     """Squared distances, and labels by their sign."""
     if model.method == "decision_function":
         return Smooth(model=model)
-    return of_scores(Model(model.estimator, "decision_function"), Sign())
+    return smooth_scores(Model(model.estimator, "decision_function"), Sign())
 
 
 def read_discriminant(model, table):
@@ -133,31 +136,35 @@ def read_discriminant(model, table):
     estimator = model.estimator
     if type(estimator).__name__ == "NearestCentroid" and model.method == "predict":
         raise NotReadable("labels by distances that are not those of its scores")
-    return of_classes(model, Model(estimator, "decision_function"))
+    return smooth_classes(model, Model(estimator, "decision_function"))
 
 
 def read_gaussian_naive_bayes(model, table):
     """Joint log-probabilities, which are quadratic, and what follows from them."""
     if len(model.class_lists[0]) == 1:
         raise NotReadable("it has seen one class")
-    return of_classes(model, Model(JointLogProbabilities(model.estimator), "predict"))
+    return smooth_classes(
+        model, Model(JointLogProbabilities(model.estimator), "predict")
+    )
 
 
 def read_gaussian_process_classifier(model, table):
     """Probabilities, and labels by the largest."""
     if model.method == "predict_proba":
         return Smooth(model=model)
-    return of_classes(model, Model(model.estimator, "predict_proba"), threshold=0.5)
+    return smooth_classes(model, Model(model.estimator, "predict_proba"), threshold=0.5)
 
 
-def of_classes(model, scores, threshold=0.0):
+def smooth_classes(model, scores, threshold=0.0):
     """What a classifier gives by the scores of its classes, one score for two."""
     (classes,) = model.class_lists
     n_scores = 1 if len(classes) == 2 else len(classes)
-    return of_scores(scores, class_link(model.method, n_scores, threshold=threshold))
+    return smooth_scores(
+        scores, class_link(model.method, n_scores, threshold=threshold)
+    )
 
 
-def of_scores(model, link):
+def smooth_scores(model, link):
     """The form of a link of a smooth model's outputs."""
     return combined([Read(Smooth(model=model), model)], link, "link of")
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from skvarimp._data.base_table import dense
+from skvarimp._data.base_table import dense, is_single
 from skvarimp._models.array_forms import Additive
-from skvarimp._models.forms import is_single
 from skvarimp._models.links import EXPONENTIAL, IDENTITY
 from skvarimp._models.trees import Tree, Trees
 

@@ -12,7 +12,7 @@ from skvarimp._data.base_table import spread_over
 from skvarimp._data.table import as_table
 from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.array_forms import Additive
-from skvarimp._models.column_sources import NotColumnwise, sources
+from skvarimp._models.column_sources import NotColumnwise, replaced, sources
 from skvarimp._models.forms import (
     BehindSteps,
     LinkedForm,
@@ -22,7 +22,7 @@ from skvarimp._models.forms import (
     combined,
     mixed,
 )
-from skvarimp._models.label_links import AboveThreshold, LargestScore
+from skvarimp._models.labels import AboveThreshold, LargestScore
 from skvarimp._models.links import (
     EXPONENTIAL,
     IDENTITY,
@@ -31,9 +31,9 @@ from skvarimp._models.links import (
     Then,
     WeightedMedian,
 )
-from skvarimp._models.model import Model, replaced, rule_of
+from skvarimp._models.model import Model, rule_of
 from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
-from skvarimp._models.readers.smooth import of_scores
+from skvarimp._models.readers.smooth import smooth_scores
 from skvarimp._models.registry import answering, read, read_all, read_one
 from skvarimp._running.guards import users_code
 
@@ -197,8 +197,8 @@ def read_pipeline(model, table):
     pipeline = model.estimator
     if len(pipeline.steps) == 1:
         return read(Model(pipeline.steps[0][1], model.method), table)
-    table = table.take(spread_over(table.n_samples, READ_ROWS))
     n_before, source, reason = _columnwise(pipeline, table)
+    table = table.take(spread_over(table.n_samples, READ_ROWS))
     steps, behind = pipeline[:n_before], pipeline[n_before:]
     if not n_before:
         return _behind(model, table, reason)
@@ -247,7 +247,7 @@ def _behind(model, table, reason):
     if all(_is_smooth(step) for _, step in steps.steps):
         scores = _scores_of(last, model.method, moved)
         if scores is not None and scores.smooth and isinstance(form, LinkedForm):
-            return of_scores(Model(model.estimator, "decision_function"), form.link)
+            return smooth_scores(Model(model.estimator, "decision_function"), form.link)
         if form.smooth:
             return Smooth(model=model)
     raise NotReadable(reason)

@@ -16,7 +16,7 @@ from skvarimp._data.base_table import is_missing, spread_over
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import SparseTable
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.label_links import AboveThreshold, LargestNumber, class_link
+from skvarimp._models.labels import AboveThreshold, LargestNumber, class_link
 from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
 from skvarimp._models.model import missing_marker, rows_for
 from skvarimp._models.tree_table import NodeTable

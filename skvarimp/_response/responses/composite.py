@@ -16,7 +16,7 @@ from skvarimp._models.column_sources import is_monotone
 from skvarimp._models.links import InverseTransform
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.many_columns import line_batches, values_of
-from skvarimp._response.responses.scores import ScoreResponse, own_cells_unmoved
+from skvarimp._response.responses.scores import ScoreResponse, own_cells
 from skvarimp._response.shapes.steps import Steps, settled
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import Memo
@@ -59,8 +59,9 @@ class CombinedResponse(ScoreResponse):
         return [own[:, rows] for own in self._outputs.get(table, ask)]
 
     def critical_values(self, column):
-        values = [member.critical_values(column) for member in self.members]
-        return np.unique(np.concatenate(values))
+        """Those of all members, see `Response`."""
+        known = [m.critical_values for m in self.members if m.critical_values]
+        return np.unique(np.concatenate([[], *(values(column) for values in known)]))
 
     def changes(self, move):
         """The members know."""
@@ -69,11 +70,12 @@ class CombinedResponse(ScoreResponse):
     def curves(self, table, rows, move, base):
         """Unmoved where no member's output moves."""
         scores = self.scores(table, rows, move)
-        own = np.concatenate(self._unmoved(table, rows))
-        still = np.all(scores == own[:, :, np.newaxis], axis=0)
+        unmoved = np.concatenate(self._unmoved(table, rows))
+        still = np.all(scores == unmoved[:, :, np.newaxis], axis=0)
         cells = np.arange(move.n_cells)
         ice = self.linked(scores, table, rows[:, np.newaxis], move, cells)
-        ice = own_cells_unmoved(ice, rows, move, base)
+        if (own := own_cells(rows, move)) is not None:
+            ice[own] = base
         return np.where(still, base[:, :, np.newaxis], ice)
 
     def steps(self, table, move):
@@ -116,8 +118,14 @@ class CombinedResponse(ScoreResponse):
 
     def costs(self):
         """The function is evaluated per cell or per step."""
-        each = [member.costs().of_outputs(member.n_outputs) for member in self.members]
-        costs = Costs.added(each)
+        each = [member.costs().for_outputs(member.n_outputs) for member in self.members]
+        joint = [c.cell if c.joint is None else c.joint for c in each]
+        costs = Costs(
+            sum(c.call for c in each),
+            sum(c.row for c in each),
+            sum(c.cell for c in each) + 1.0,
+            sum(joint) + 1.0,
+        )
         if any(of_member.cell for of_member in each):
             return costs
         # the members' steps are brought together and formed again
@@ -219,13 +227,9 @@ class TransformedMoves:
             result[singles[which]] = same & ~missing_before
         return result
 
-    def is_categorical(self, position):
-        """See `Moves.is_categorical`."""
-        return self.raw_moves.is_categorical(position)
-
-    def is_ordered(self, position):
-        """See `Moves.is_ordered`."""
-        return self.raw_moves.is_ordered(position)
+    def kind(self, position):
+        """See `Moves.kind`."""
+        return self.raw_moves.kind(position)
 
     def __len__(self):
         return len(self.raw_moves)
@@ -243,21 +247,25 @@ class ColumnwiseResponse(Response):
 
     Parameters
     ----------
-    inner : Response
-    transformed : Transformed
+    form : BehindSteps
+    table : Table
+    respond : callable
+        respond(model, form, table) -> the inner response.
     """
 
-    def __init__(self, inner, transformed):
-        self.inner, self.transformed = inner, transformed
-        self.n_outputs = inner.n_outputs
+    def __init__(self, form, table, respond):
+        self.transformed = Transformed(form, table)
+        inner = respond(form.model, form.form, self.transformed.table)
+        self.inner, self.n_outputs = inner, inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
         self.additive, self.asks_model = inner.additive, inner.asks_model
         self.costs, self.evaluations = inner.costs, inner.evaluations
 
     def inside(self, table):
+        """The inner response and what it sees, see `Response`."""
         behind = self.transformed
-        yield self.inner, behind.model, behind.of(table), behind.entry
+        return self.inner, behind.model, behind.of(table), behind.entry
 
     def _behind(self, table, *moves):
         """A table and moves as the inner response sees them."""

@@ -7,7 +7,6 @@ import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.contract import Costs, Response
-from skvarimp._response.engine import Task
 from skvarimp._response.responses.many_columns import (
     finish_lines,
     line_batches,
@@ -17,14 +16,13 @@ from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreWalker,
-    halved,
     numeric_values,
-    own_cells_unmoved,
+    own_cells,
     own_values,
 )
-from skvarimp._response.shapes.basis import absolute, relative
 from skvarimp._response.shapes.line import Ascent, Lines, StraightLines
 from skvarimp._response.shapes.steps import StepCurves, Steps
+from skvarimp._response.walk import Task
 from skvarimp._running.memory import at_once
 
 LOOKS = 32  # evaluations of a row's label, to find where it changes
@@ -63,7 +61,9 @@ class LinearResponse(ProjectionResponse):
             return super().curves(table, rows, move, base)
         t, s = self._line(table, rows, move)
         ice = (base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
-        return own_cells_unmoved(ice, rows, move, base)
+        if (own := own_cells(rows, move)) is not None:
+            ice[own] = base
+        return ice
 
     def at_cells(self, table, rows, moves, base, cells):
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
@@ -122,17 +122,16 @@ class LinearResponse(ProjectionResponse):
         if straight:
             number = numeric_values(move).T
             slope = self.weights[list(move.entry.columns)].T
-        low, high = number.min(keepdims=True)[0], number.max(keepdims=True)[0]
 
-        def evaluate(x, which):
-            moved = slope * absolute(x, low, high)
+        def evaluate(numbers, which):
+            moved = slope * numbers
             with np.errstate(over="ignore"):
                 scores = others[:, which, np.newaxis] + moved[:, np.newaxis]
                 return self.link(scores)[0][np.newaxis]
 
         return Lines(
             margins,
-            relative(number, low, high),
+            number,
             evaluate,
             partial(Response.shapes, self, table, rows, move, margins),
             Ascent(t, s, lambda levels: self.link.inverse(levels) - others),
@@ -141,7 +140,7 @@ class LinearResponse(ProjectionResponse):
     def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
         every = grouped or reduction is None
         if self.link is IDENTITY and (every or reduction.needs in self.offers(n_cells)):
-            call = self.costs().of_outputs(self.n_outputs).call
+            call = self.costs().for_outputs(self.n_outputs).call
             return 5.0 * (n_rows + n_cells) / call
         return super().evaluations(n_rows, n_cells, reduction, grouped)
 
@@ -180,8 +179,8 @@ class LineWalker(ScoreWalker):
         walk = self.walk
         reductions = walk.reductions[first // walk.n_entries]
         categorical = np.zeros(len(entries), dtype=bool)
-        if any(r.of_kind(True) is not r for r in reductions):
-            categorical[:] = [walk.moves.is_categorical(first + e) for e in entries]
+        if any(r.statistic == "auto" for r in reductions):
+            categorical[:] = [walk.moves.kind(first + e).categorical for e in entries]
         for kind in (True, False):
             if np.any(categorical == kind):
                 yield entries[categorical == kind]
@@ -270,3 +269,47 @@ class AdditiveResponse(LinearResponse):
     def costs(self):
         call = 15.0 + 0.5 * self.weights.size
         return Costs(call, 5.0, 1.0)
+
+
+def halved(look, n_rows, n_cells):
+    """The states of curves wherever they change.
+
+    Parameters
+    ----------
+    look : callable
+        look(rows, cells) gives the states (n, any) at a cell each, and whether a tie
+        decides on them, (n,).
+    n_rows, n_cells : int
+
+    Returns
+    -------
+    rows, cells : ndarray of shape (n_found,)
+        By row and then by cell, ascending; each row has cell 0.
+    states : ndarray of shape (n_found, any)
+        Each holds up to the row's next cell.
+    tied : ndarray of shape (n_found,)
+        For single cells: the next one is found, too.
+    """
+    rows = np.arange(n_rows)
+    low, high = np.zeros_like(rows), np.full_like(rows, n_cells - 1)
+    found = [(rows, low, *look(rows, low))]
+    if n_cells > 1:
+        found.append((rows, high, *look(rows, high)))
+    at_low, at_high = found[0][2:], found[-1][2:]
+    while True:
+        alike = np.all(at_low[0] == at_high[0], axis=1)
+        alike &= ~(at_low[1] | at_high[1])
+        more = ~alike & (high - low > 1)
+        rows, low, high = rows[more], low[more], high[more]
+        if len(rows) == 0:
+            break
+        middle = (low + high) // 2
+        looked = look(rows, middle)
+        found.append((rows, middle, *looked))
+        rows = np.concatenate([rows, rows])
+        low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+        at_low = [np.concatenate([a[more], b]) for a, b in zip(at_low, looked)]
+        at_high = [np.concatenate([b, a[more]]) for a, b in zip(at_high, looked)]
+    rows, cells, states, tied = (np.concatenate(parts) for parts in zip(*found))
+    order = np.argsort(rows * n_cells + cells)
+    return rows[order], cells[order], states[order], tied[order]

@@ -12,7 +12,7 @@ import numpy as np
 from skvarimp._data.base_table import begins_value
 from skvarimp._data.statistics import Units
 from skvarimp._data.table import ArrayTable, SparseTable
-from skvarimp._response.directions import FLAT, MeanCurve
+from skvarimp._response.mean_curves import FLAT, MeanCurve
 from skvarimp._response.reductions import Range, Sample
 from skvarimp._response.shapes.line import StraightLines
 from skvarimp._response.shapes.shape import Margins, reduced
@@ -137,14 +137,14 @@ def finish_lines(walk, positions, columns, slopes):
         units = Units(units.n, *norms)
     t = values[:, np.newaxis]
     lines = StraightLines(margins, None, t, t, slopes[:, :, np.newaxis], ascending)
-    if any(hasattr(reduction, "statistic") for reduction in reductions):
+    if any(reduction.statistic for reduction in reductions):
         new = begins_value(lines.ascending[:, 0])
         margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
     scales, result = walk.scales[positions[0] // walk.n_entries], []
     rise = slopes * np.ptp(values, axis=1)[:, np.newaxis]
     flat = np.abs(rise) <= FLAT * np.abs(walk.base).max(axis=1)
     directions = np.where(flat, 0.0, np.sign(rise))
-    directions[[not walk.moves.is_ordered(p) for p in positions]] = np.nan
+    directions[[not walk.moves.kind(p).ordered for p in positions]] = np.nan
     for reduction, state, scale in zip(reductions, reduced(reductions, lines), scales):
         sample = Sample(
             weights,
@@ -184,6 +184,8 @@ class StoredUnits(Units):
     place: np.ndarray | None = None
     rest: np.ndarray | None = None
 
+    cubed_apart = True
+
     @classmethod
     def of_columns(cls, units, X, columns, weights):
         """From the weights that `values_of` gives to the values of some columns."""
@@ -209,13 +211,12 @@ class StoredUnits(Units):
         weights = np.where(stored, weights, 0.0)
         return cls(units.n, weights, weights, place=place, rest=rest)
 
-    def terms(self, influences, power=2):
+    def weighted_sums(self, influences, power=2):
         stored = (self.weights * influences).reshape(-1, self.place.size)
         where = self.place.ravel()
         sums = [np.bincount(where, of_one, len(where)) for of_one in stored]
         of_zero = self.rest[power - 2] * influences[..., :1]
-        sums = np.reshape(sums, influences.shape) + of_zero
-        return np.sqrt(self.inflation) * sums
+        return np.reshape(sums, influences.shape) + of_zero
 
 
 def _norms(of_rows, of_cells, power):

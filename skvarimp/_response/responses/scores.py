@@ -1,14 +1,25 @@
 """What linear, kernel and network responses share: links of scores of numbers."""
 
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._models.links import any_close
-from skvarimp._response.contract import BlackBoxResponse, Response
-from skvarimp._response.engine import Task, Walker
-from skvarimp._response.shapes.basis import Basis, absolute, relative
-from skvarimp._running.memory import at_once
+from skvarimp._data.base_table import spread_over
+from skvarimp._data.table import SparseTable
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.kernels import Gaussian, Polynomial, Vectors, is_far
+from skvarimp._models.links import IDENTITY, any_close
+from skvarimp._response.contract import BlackBoxResponse, Costs, Response
+from skvarimp._response.shapes.basis import (
+    TOO_MANY,
+    Basis,
+    gaussian_nodes,
+    interpolation,
+    nodes,
+    tanh_nodes,
+)
+from skvarimp._response.walk import Walker
+from skvarimp._running.memory import CACHE, Memo, at_once, slices, working_bytes
 
 TYPICAL_NODES = 64
 
@@ -38,9 +49,13 @@ class ScoreResponse(Response):
     LEAST_CELLS = 32  # fewer are evaluated one by one
 
     def __init__(self, model, link, n_scores):
-        self.link, self.n_scores = link, n_scores
+        self.model, self.link, self.n_scores = model, link, n_scores
         self.n_outputs = link.n_outputs(n_scores)
-        self.black_box = BlackBoxResponse(model, self.n_outputs)
+
+    @property
+    def black_box(self):
+        """What is asked where the link is in doubt."""
+        return BlackBoxResponse(self.model, self.n_outputs)
 
     def changes(self, move):
         """Whether a move changes any score; if not, importances are exactly 0.
@@ -78,11 +93,14 @@ class ScoreResponse(Response):
     def curves(self, table, rows, move, base):
         if not self.changes(move):
             return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
+        own = own_cells(rows, move)
         with np.errstate(over="ignore"):
             scores = self.scores(table, rows, move)
-        cells = np.arange(move.n_cells)
+        cells = np.arange(scores.shape[2])
         ice = self.linked(scores, table, rows[:, np.newaxis], move, cells)
-        return own_cells_unmoved(ice, rows, move, base)
+        if own is not None:
+            ice[own] = base
+        return ice
 
     def linked(self, scores, table, rows, move, cells):
         """Outputs from scores; the model itself is asked where the link is in doubt.
@@ -120,20 +138,17 @@ class ScoreResponse(Response):
             yield from super().shapes(table, rows, move, margins)
             return
         columns, values = list(move.entry.columns), numeric_values(move)[:, 0]
-        low, high = values.min(keepdims=True), values.max(keepdims=True)
-        position = relative(values, low, high)[np.newaxis]
-
         for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
             of_rows = rows[part]
 
-            def evaluate(x, which, of_rows=of_rows):
-                at = absolute(x, low, high)[:, np.newaxis]
+            def evaluate(at, which, of_rows=of_rows):
+                at = at[:, np.newaxis]
                 with np.errstate(over="ignore"):
                     scores = self.scores_at(table, of_rows[which], columns, at)
                     return self.link(scores)[0][np.newaxis]
 
             parts = partial(Response.shapes, self, table, of_rows, move, of_part)
-            yield Basis(of_part, position, evaluate, parts)
+            yield Basis(of_part, values[np.newaxis], evaluate, parts)
 
     def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
         offered = not grouped and reduction is not None
@@ -141,7 +156,8 @@ class ScoreResponse(Response):
             # each block tries some rows at more nodes; of many outputs blocks are small
             n_nodes = TYPICAL_NODES + 0.5 * (self.n_outputs - 1)
             n_cells = min(n_cells, n_nodes)
-        return super().evaluations(n_rows, n_cells, reduction, grouped)
+        costs = self.costs().for_outputs(self.n_outputs)
+        return costs.evaluations(n_rows, n_cells, grouped)
 
     def forms_no_curve(self, walk, position):
         """Whether the reductions of a position take no row's values on all cells."""
@@ -155,22 +171,21 @@ class ScoreResponse(Response):
 class ScoreWalker(Walker):
     """All rows at once if no row's curve is formed."""
 
-    def tasks_of(self, position):
-        if self.response.forms_no_curve(self.walk, position):
-            return [Task((position,), slice(0, len(self.walk.rows)))]
-        return super().tasks_of(position)
+    def rows_at_once(self, position, most):
+        no_curve = self.response.forms_no_curve(self.walk, position)
+        return len(self.walk.rows) if no_curve else most
 
 
-def own_cells_unmoved(ice, rows, move, base):
-    """Put the unmoved response where a row is moved to its own value."""
-    if move.codes is not None:
-        ice[:, np.arange(len(rows)), move.codes[rows]] = base
-    return ice
+def own_cells(rows, move):
+    """Where rows' curves are at their own values and so unmoved, an index; or None."""
+    if move.codes is None:
+        return None
+    return slice(None), np.arange(len(rows)), move.codes[rows]
 
 
 def numeric_values(move):
     """The values of a move as float64, (n_cells, n_columns)."""
-    return move.rows_of_values(slice(None)).astype(np.float64)
+    return move.values.reshape(len(move.values), -1).astype(np.float64)
 
 
 def own_values(table, rows, columns):
@@ -179,45 +194,179 @@ def own_values(table, rows, columns):
     return np.column_stack(own).astype(np.float64, copy=False)
 
 
-def halved(look, n_rows, n_cells):
-    """The states of curves wherever they change.
+def kernel_response(model, form, table):
+    """The response of a kernel sum on a table, or NotReadable where digits are lost."""
+    response = KernelResponse(model, form)
+    by_products = form.by_products or isinstance(table, SparseTable)
+    gamma = form.kernel.gamma if isinstance(form.kernel, Gaussian) else 0.0
+    if by_products and is_far(gamma, table.numeric(), form.support):
+        raise NotReadable("its squared distances cancel but for rounding")
+    few = table.take(spread_over(table.n_samples, 12))
+    if form.cancels(few.numeric()):
+        raise NotReadable("its dual coefficients cancel but for rounding")
+    return response
+
+
+class KeptNodes:
+    """Scores at nodes, kept for the last entry.
+
+    All grids of an entry lie between the same ends and share their nodes.
 
     Parameters
     ----------
-    look : callable
-        look(rows, cells) gives the states (n, any) at a cell each, and whether a tie
-        decides on them, (n,).
-    n_rows, n_cells : int
-
-    Returns
-    -------
-    rows, cells : ndarray of shape (n_found,)
-        By row and then by cell, ascending; each row has cell 0.
-    states : ndarray of shape (n_found, any)
-        Each holds up to the row's next cell.
-    tied : ndarray of shape (n_found,)
-        For single cells: the next one is found, too.
+    response : ScoreResponse
+        With `scores_one_by_one`, as `scores_at`, computed at each of the values.
     """
-    rows = np.arange(n_rows)
-    low, high = np.zeros_like(rows), np.full_like(rows, n_cells - 1)
-    found = [(rows, low, *look(rows, low))]
-    if n_cells > 1:
-        found.append((rows, high, *look(rows, high)))
-    at_low, at_high = found[0][2:], found[-1][2:]
-    while True:
-        alike = np.all(at_low[0] == at_high[0], axis=1)
-        alike &= ~(at_low[1] | at_high[1])
-        more = ~alike & (high - low > 1)
-        rows, low, high = rows[more], low[more], high[more]
-        if len(rows) == 0:
-            break
-        middle = (low + high) // 2
-        looked = look(rows, middle)
-        found.append((rows, middle, *looked))
-        rows = np.concatenate([rows, rows])
-        low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
-        at_low = [np.concatenate([a[more], b]) for a, b in zip(at_low, looked)]
-        at_high = [np.concatenate([b, a[more]]) for a, b in zip(at_high, looked)]
-    rows, cells, states, tied = (np.concatenate(parts) for parts in zip(*found))
-    order = np.argsort(rows * n_cells + cells)
-    return rows[order], cells[order], states[order], tied[order]
+
+    def __init__(self, response):
+        self._response = response
+
+    @cached_property
+    def _kept(self):
+        return Memo()
+
+    def scores(self, table, rows, columns, at):
+        """Scores (n_scores, n_rows, n_nodes) at nodes (n_nodes, len(columns))."""
+        response = self._response
+        size = 8 * response.n_scores * table.n_samples * len(at)
+        if size > working_bytes() / 8:
+            return response.scores_one_by_one(table, rows, columns, at)
+
+        def make():
+            scores = np.empty((response.n_scores, table.n_samples, len(at)))
+            return scores, np.zeros(table.n_samples, dtype=bool)
+
+        key = self._key(table, columns, at)
+        scores, known = self._kept.get(key, make)
+        new = rows[~known[rows]]
+        if len(new):
+            scores[:, new] = response.scores_one_by_one(table, new, columns, at)
+            known[new] = True
+        return scores[:, rows]
+
+    def holds(self, table, columns, at):
+        """Whether the scores of some rows at these nodes are kept."""
+        return self._key(table, columns, at) in self._kept
+
+    @staticmethod
+    def _key(table, columns, at):
+        return table, tuple(columns), at.tobytes()
+
+
+class KernelResponse(ScoreResponse):
+    """See the module.
+
+    Parameters
+    ----------
+    model : Model
+    form : KernelSum
+    """
+
+    path = "kernel"
+    smooth = True
+
+    def __init__(self, model, form):
+        self._kept_nodes = KeptNodes(self)
+        super().__init__(model, form.link, len(form.dual))
+        self.form, self.kernel, self.support = form, form.kernel, form.support
+        self.dual, self.intercept = form.dual, form.intercept
+
+    def scores_at(self, table, rows, columns, values):
+        at, basis = self.nodes_of(table, columns, values)
+        if basis is None:
+            return self.scores_one_by_one(table, rows, columns, values)
+        scores = self._kept_nodes.scores(table, rows, columns, at)
+        return np.matmul(scores, basis.T)
+
+    def scores_one_by_one(self, table, rows, columns, values):
+        """Compute scores at each of the values; arguments as of `scores_at`."""
+        scores = np.empty((self.n_scores, len(rows), len(values)))
+        scores[:] = self.intercept[:, np.newaxis, np.newaxis]
+        for part, cells, of_part in self._parts(table, rows, columns, values):
+            scores[:, part, cells] += of_part(None)
+        return scores
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """O((n_rows + n_cells) n_support)."""
+        if self.link is not IDENTITY:
+            return super().mean_curves(table, rows, weights, move, base)
+        columns, values = list(move.entry.columns), numeric_values(move)
+        at, basis = values, None
+        if not self.kernel.separable:
+            at, basis = self.nodes_of(table, columns, values)
+        mean = np.zeros((self.n_scores, len(at)))
+        for part, cells, of_part in self._parts(table, rows, columns, at):
+            mean[:, cells] += of_part(weights[part])[:, 0]
+        mean = mean if basis is None else mean @ basis.T
+        unmoved = self.intercept * weights.sum() - base @ weights
+        return mean + unmoved[:, np.newaxis]
+
+    def nodes_of(self, table, columns, values):
+        """Few values that tell the scores at all values of some columns.
+
+        Returns
+        -------
+        at : ndarray of shape (n_nodes, len(columns))
+        basis : ndarray of shape (n_values, n_nodes) or None
+            What interpolates from them; None: the values are their own nodes.
+        """
+        low, high = values.min(), values.max()
+        if len(columns) > 1 or low == high:
+            return values, None
+        n = self.n_nodes(columns[0], (high - low) / 2.0)
+        if n >= TOO_MANY:
+            return values, None
+        at = nodes(low, high, n)[:, np.newaxis]
+        # nodes serve all grids of an entry, so there may be a few more than values
+        if n >= 3 * len(values) and not self._kept_nodes.holds(table, columns, at):
+            return values, None
+        return at, interpolation(values[:, 0], low, high, n)
+
+    def n_nodes(self, column, half_width):
+        """How many nodes of an interval are exact to rounding for the kernel."""
+        if isinstance(self.kernel, Gaussian):
+            return gaussian_nodes(self.kernel.gamma * half_width**2)
+        if isinstance(self.kernel, Polynomial):
+            return max(self.kernel.degree + 1, 2)
+        steepest = np.abs(self.kernel.gamma * Vectors(self.support).columns([column]))
+        return tanh_nodes(max(steepest.max(initial=0.0) * half_width, 1e-3))
+
+    def _parts(self, table, rows, columns, values):
+        """Blocks of rows and cells, with a function of row weights or None that sums.
+
+        Yields
+        ------
+        rows, cells : slice
+        of_part : callable
+            of_part(None) is (n_scores, n_rows, n_cells), of_part(weights) the
+            weighted sum over the rows, (n_scores, 1, n_cells).
+        """
+        S = Vectors(self.form.support_like(table.take([0]).numeric()))
+        n_support = len(self.dual[0])
+        for cells in slices(len(values), self.dual.size):
+            moved = self.kernel.moved(values[cells], S, columns)
+            if self.kernel.separable:  # (n_scores, n_support, n_cells) each
+                moved = [self.dual[:, :, np.newaxis] * function for function in moved]
+            for part in slices(len(rows), n_support, CACHE):
+                X = Vectors(table.take(rows[part]).numeric())
+                others = self.kernel.others(X, S, columns)
+                yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
+
+    def _summed(self, others, moved, weights):
+        if self.kernel.separable:
+            if weights is not None:
+                others = [weights[np.newaxis] @ function for function in others]
+            # (n_rows, n_support) @ (n_scores, n_support, n_cells)
+            return sum(left @ right for left, right in zip(others, moved))
+        # the sigmoid kernel, of a sum of two parts
+        columns = [np.tanh(others + v) @ self.dual.T for v in moved.T]
+        if weights is not None:
+            columns = [weights[np.newaxis] @ column for column in columns]
+        return np.stack([column.T for column in columns], axis=2)
+
+    def costs(self):
+        n_support, n_columns = self.support.shape
+        call = 15.0 + n_support * (0.075 * n_columns + 0.35)
+        if not self.kernel.separable:
+            return Costs(call, 5.0 * n_support, 1.25)
+        return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)

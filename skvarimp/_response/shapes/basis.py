@@ -165,18 +165,24 @@ class Basis(Shape):
     Parameters
     ----------
     margins : Margins
-    position : ndarray of shape (n_entries, n_cells)
-        Of the cells, in [-1, 1].
+    numbers : ndarray of shape (1, n_cells)
+        Of the cells.
     evaluate : callable
-        evaluate(x, rows) is the response of some rows (slice or array of int) at
-        positions x, of shape (n_entries, n_outputs, n_rows, len(x)).
+        evaluate(at, rows) is the response of some rows (slice or array of int) at other
+        numbers in their range, of shape (1, n_outputs, n_rows, len(at)).
     parts : callable
         See `Shape.parts`.
     """
 
-    def __init__(self, margins, position, evaluate, parts):
+    def __init__(self, margins, numbers, evaluate, parts):
         super().__init__(margins)
-        self.position, self.evaluate, self.parts = position, evaluate, parts
+        self.evaluate, self.parts = evaluate, parts
+        self.ends = numbers.min(keepdims=True)[0], numbers.max(keepdims=True)[0]
+        self.position = relative(numbers, *self.ends)
+
+    def at(self, x, rows):
+        """The curves of some rows at positions x between the ends, -1 and 1."""
+        return self.evaluate(absolute(x, *self.ends), rows)
 
     def means(self, function, size=None):
         if size is None:
@@ -194,7 +200,8 @@ class Basis(Shape):
 
         return self.means(squares, float(np.square(offsets).max(initial=0.0)))
 
-    def n_summed(self, n_cells):
+    @property
+    def n_summed(self):
         """The nodes."""
         return self.moved[0].shape[-1]
 
@@ -261,10 +268,11 @@ class Basis(Shape):
         n_rows = self.margins.n_rows
         few = spread_over(n_rows, TRIED)
         for n in GUESSES:
+            to_series, last = coefficients(n), tail(n)
             values = function(self._chunk(few, n))
-            of_degree = np.abs(values @ coefficients(n)).max(axis=(0, 1, 2))
+            of_degree = np.abs(values @ to_series).max(axis=(0, 1, 2))
             largest = np.abs(values).max()
-            noise = 2.0 * of_degree[tail(n)].max()
+            noise = 2.0 * of_degree[last].max()
             left = max(VANISHED * largest, ROUNDED * size)
             if noise <= 1e-9 * largest:  # perhaps it is, or more nodes are tried
                 left = max(left, noise)
@@ -276,7 +284,7 @@ class Basis(Shape):
 
     def _chunk(self, rows, n):
         of_rows = self.margins.at(rows, rows)
-        return Chunk(of_rows, self.evaluate(nodes(-1.0, 1.0, n), rows))
+        return Chunk(of_rows, self.at(nodes(-1.0, 1.0, n), rows))
 
     def _values(self, function, n):
         n_rows, (_, n_outputs, _) = self.margins.n_rows, self.margins.base.shape

@@ -117,7 +117,7 @@ class StraightLines(Basis):
             raise NeedsValues
         return relative(self.t, *self._ends)[:, 0]
 
-    def evaluate(self, x, rows):
+    def at(self, x, rows):
         """The curves of some rows at positions x."""
         t = absolute(x, *self._ends)[:, :, np.newaxis]
         ice = self.slope[..., np.newaxis] * (t - self.s[..., rows, np.newaxis])
@@ -230,13 +230,13 @@ class Lines(Basis):
 
     Parameters
     ----------
-    margins, position, evaluate, parts
+    margins, numbers, evaluate, parts
         See `Basis`.
     ascent : Ascent
     """
 
-    def __init__(self, margins, position, evaluate, parts, ascent):
-        super().__init__(margins, position, evaluate, parts)
+    def __init__(self, margins, numbers, evaluate, parts, ascent):
+        super().__init__(margins, numbers, evaluate, parts)
         self.t, self.s, self.crossing = ascent.t, ascent.s, ascent.crossing
 
     @cached_property

@@ -53,11 +53,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
-from skvarimp._data.statistics import summing
 from skvarimp._response.mean_curves import flatness
-from skvarimp._response.states import Merging
 from skvarimp._running.memory import CACHE, even_slices
+
+
+def summing(weights, groups, n_groups):
+    """The sparse matrix (n_groups, n_rows) that adds up weighted rows by group."""
+    where = groups, np.arange(len(groups))
+    return sparse.csr_array((weights, where), shape=(n_groups, len(groups)))
+
+
+def add_by_group(sums, groups, values):
+    """Add numbers of rows, (n_rows, n_numbers), to sums of groups, which change.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n_groups, n_numbers)
+    groups : ndarray of shape (n_rows,)
+    values : ndarray of shape (n_rows, n_numbers)
+    """
+    found, place = np.unique(groups, return_inverse=True)
+    sums[found] += summing(np.ones(len(place)), place, len(found)) @ values
 
 
 class NeedsValues(Exception):
@@ -122,9 +140,11 @@ class Shape:
     ----------
     parallel : bool
         Whether the curves of all rows are one curve, shifted.
+    n_summed : int or None
+        Numbers that `sums_by_group` holds per output and group; None: one per cell.
     """
 
-    parallel = False
+    parallel, n_summed = False, None
 
     def __init__(self, margins):
         self.margins = margins
@@ -132,10 +152,6 @@ class Shape:
     def parts(self):
         """Yield shapes of some of the rows each that offer more, in the end `Chunk`."""
         raise NotImplementedError
-
-    def n_summed(self, n_cells):
-        """Numbers that `sums_by_group` holds per output and group."""
-        return n_cells
 
     def _unknown(self, *arguments, **options):
         """A primitive that this shape knows no short way for."""
@@ -159,7 +175,7 @@ def reduced(reductions, shape):
     states = []
     for reduction in reductions:
         known = None
-        if not (reduction.follows and any(state is None for state in states)):
+        if not (reduction.follows and None in states):
             with suppress(NeedsValues):
                 known = reduction.reduce(shape)
         states.append(known)
@@ -168,7 +184,7 @@ def reduced(reductions, shape):
     for part in shape.parts() if left else ():
         for of_parts, state in zip(merging, reduced(left, part)):
             of_parts.add(state)
-    merged = (of_parts.merged() for of_parts in merging)
+    merged = iter([of_parts.merged() for of_parts in merging])
     return [next(merged) if state is None else state for state in states]
 
 
@@ -314,3 +330,38 @@ def _mass_below(chances, order):
         return np.cumsum(chances[:1], axis=-1)[..., :-1]
     chances = np.broadcast_to(chances, order.shape)
     return np.cumsum(chances.ravel().take(order), axis=-1)[..., :-1]
+
+
+class Merging:
+    """Merges the states of consecutive blocks of rows as they arrive."""
+
+    def __init__(self):
+        self._blocks, self._sums = {"rows": [], "apart": []}, None
+
+    def add(self, state):
+        """Take the next block's state."""
+        for name, blocks in self._blocks.items():
+            blocks.append(getattr(state, name))
+        if self._sums is None:
+            self._sums = replace(state, rows=None, apart=None)
+            for name in ("cells", "sketch"):  # the first block's may be another's
+                if getattr(state, name) is not None:
+                    setattr(self._sums, name, getattr(state, name).copy())
+            return
+        for name in ("cells", "sketch"):
+            total = getattr(self._sums, name)
+            if total is not None:
+                total += getattr(state, name)
+
+    def merged(self):
+        """The state of all blocks."""
+        return replace(
+            self._sums,
+            **{name: self._joined(blocks) for name, blocks in self._blocks.items()},
+        )
+
+    @staticmethod
+    def _joined(blocks):
+        if blocks[0] is None or len(blocks) == 1:
+            return blocks[0]
+        return np.concatenate(blocks, axis=2)

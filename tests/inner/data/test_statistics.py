@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from skvarimp._data.statistics import gini_mean_difference, weighted_median
+from skvarimp._data.statistics import gini_mean_difference
+from skvarimp._measures.problem import weighted_median
 
 
 def mean_pair_distance(v):

@@ -26,14 +26,9 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 
 from skvarimp._data.table import Entry
+from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response.losses import (
-    CallableLoss,
-    SquaredErrorLoss,
-    loss_of_rows,
-    make_loss,
-)
-from skvarimp._response.reductions import Loss
+from skvarimp._response.losses import CallableLoss, Loss, SquaredErrorLoss, loss_of_rows
 from skvarimp._response.shapes.shape import Chunk, Margins
 
 RANDOM = np.random.RandomState(0)

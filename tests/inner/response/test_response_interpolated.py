@@ -51,7 +51,7 @@ from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.engine import run_walk
 from skvarimp._response.reductions import Pairs
-from skvarimp._response.responses.nodes import SIZES, InterpolatedResponse
+from skvarimp._response.responses.interpolated import SIZES, InterpolatedResponse
 
 N = 150
 RANDOM = np.random.default_rng(0)

@@ -23,7 +23,7 @@ from skvarimp._models.kernels import (
     Sigmoid,
     Vectors,
 )
-from skvarimp._models.label_links import LargestScore, PairwiseVotes
+from skvarimp._models.labels import LargestScore, PairwiseVotes
 from skvarimp._models.links import Then
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.further_moves import product_move

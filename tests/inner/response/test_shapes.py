@@ -18,11 +18,12 @@ from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.losses import (
     AbsoluteErrorLoss,
     LogLoss,
+    Loss,
     SquaredErrorLoss,
     values_of,
 )
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
-from skvarimp._response.reductions import Loss, Observed, Pairs, Range
+from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.shapes.basis import Basis
 from skvarimp._response.shapes.line import Lines, StraightLines
 from skvarimp._response.shapes.shape import Chunk, Dense, Margins, Shape, reduced

@@ -13,22 +13,16 @@ import numpy as np
 
 from skvarimp._compiled import kernel
 from skvarimp._models.tree_table import QUESTIONS
-from skvarimp._response.directions import MeanCurve
+from skvarimp._response.losses import AbsoluteError, SquaredError
 from skvarimp._response.mean_curves import (
     IndividualFlatness,
-    OwnShare,
+    MeanCurve,
     PartialDependence,
-    TotalShare,
 )
-from skvarimp._response.reductions import (
-    AbsoluteError,
-    Observed,
-    Pairs,
-    Range,
-    SquaredError,
-)
+from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.responses.trees.curves import edge_steps
 from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.shares import OwnShare, TotalShare
 from skvarimp._running.memory import BLOCK, CACHE, at_once
 
 DESCENT = kernel("descent")

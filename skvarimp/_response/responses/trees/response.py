@@ -145,6 +145,7 @@ class TreeResponse(Response):
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
 
     def critical_values(self, column):
+        """See `Response`."""
         feature = self.codes.feature_of.get(column)
         return np.empty(0) if feature is None else self.trees.critical_values(feature)
 

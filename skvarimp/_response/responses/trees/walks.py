@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._compiled import kernel
-from skvarimp._response.engine import Task, Walker
 from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import State
 from skvarimp._response.responses.trees.compiled_trees import KINDS, Strips
 from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
 from skvarimp._response.responses.trees.means import (
@@ -19,9 +19,9 @@ from skvarimp._response.responses.trees.means import (
     with_slopes,
 )
 from skvarimp._response.responses.trees.plain import Linked
-from skvarimp._response.shapes.shape import reduced
+from skvarimp._response.shapes.shape import Merging, reduced
 from skvarimp._response.shapes.steps import StepCurves
-from skvarimp._response.states import Merging, State
+from skvarimp._response.walk import Task, Walker
 from skvarimp._running.memory import (
     HELD,
     even_slices,

@@ -14,199 +14,21 @@ end within 129 nodes are moved value by value.
 import numpy as np
 
 from skvarimp._data.base_table import spread_over
-from skvarimp._data.table import Entry, SparseTable
+from skvarimp._data.table import Entry
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernels import Gaussian, Vectors, is_far
 from skvarimp._models.links import IDENTITY
 from skvarimp._response.coalitions import SmoothCoalitions
 from skvarimp._response.contract import Costs, Response, all_cells
 from skvarimp._response.grid import Move
-from skvarimp._response.responses.scores import ScoreResponse, numeric_values
+from skvarimp._response.responses.scores import KeptNodes, ScoreResponse, numeric_values
 from skvarimp._response.shapes.basis import (
-    TOO_MANY,
     coefficients,
-    gaussian_nodes,
     interpolation,
     nodes,
     tail,
-    tanh_nodes,
 )
 from skvarimp._running.guards import OverBudget
-from skvarimp._running.memory import CACHE, Memo, slices, working_bytes
-
-# Chebyshev nodes that are exact to rounding for the kinds of `Gaussian.variation`.
-NODES = {
-    "gaussian": gaussian_nodes,
-    "tanh": tanh_nodes,
-    "polynomial": lambda degree: max(degree + 1, 2),
-}
-
-
-def kernel_response(model, form, table):
-    """The response of a kernel sum on a table, or NotReadable where digits are lost."""
-    by_products = form.by_products or isinstance(table, SparseTable)
-    gamma = form.kernel.gamma if isinstance(form.kernel, Gaussian) else 0.0
-    if by_products and is_far(gamma, table.numeric(), form.support):
-        raise NotReadable("its squared distances cancel but for rounding")
-    few = table.take(spread_over(table.n_samples, 12))
-    if form.magnitude(few) > 1e6 * np.abs(form.scores(few)).max():
-        raise NotReadable("its dual coefficients cancel but for rounding")
-    return KernelResponse(model, form)
-
-
-class KeptNodes:
-    """Scores at nodes, kept for the last entry.
-
-    All grids of an entry lie between the same ends and share their nodes.
-
-    Parameters
-    ----------
-    response : ScoreResponse
-        With `scores_one_by_one`, as `scores_at`, computed at each of the values.
-    """
-
-    def __init__(self, response):
-        self._response, self._kept = response, Memo()
-
-    def scores(self, table, rows, columns, at):
-        """Scores (n_scores, n_rows, n_nodes) at nodes (n_nodes, len(columns))."""
-        response = self._response
-        size = 8 * response.n_scores * table.n_samples * len(at)
-        if size > working_bytes() / 8:
-            return response.scores_one_by_one(table, rows, columns, at)
-
-        def make():
-            scores = np.empty((response.n_scores, table.n_samples, len(at)))
-            return scores, np.zeros(table.n_samples, dtype=bool)
-
-        scores, known = self._kept.get(self._key(table, columns, at), make)
-        new = rows[~known[rows]]
-        if len(new):
-            scores[:, new] = response.scores_one_by_one(table, new, columns, at)
-            known[new] = True
-        return scores[:, rows]
-
-    def holds(self, table, columns, at):
-        """Whether the scores of some rows at these nodes are kept."""
-        return self._key(table, columns, at) in self._kept
-
-    @staticmethod
-    def _key(table, columns, at):
-        return table, tuple(columns), at.tobytes()
-
-
-class KernelResponse(ScoreResponse):
-    """See the module.
-
-    Parameters
-    ----------
-    model : Model
-    form : KernelSum
-    """
-
-    path = "kernel"
-    smooth = True
-
-    def __init__(self, model, form):
-        self._kept_nodes = KeptNodes(self)
-        super().__init__(model, form.link, len(form.dual))
-        self.form, self.kernel, self.support = form, form.kernel, form.support
-        self.dual, self.intercept = form.dual, form.intercept
-
-    def scores_at(self, table, rows, columns, values):
-        at, basis = self.nodes_of(table, columns, values)
-        if basis is None:
-            return self.scores_one_by_one(table, rows, columns, values)
-        scores = self._kept_nodes.scores(table, rows, columns, at)
-        return np.matmul(scores, basis.T)
-
-    def scores_one_by_one(self, table, rows, columns, values):
-        """Compute scores at each of the values; arguments as of `scores_at`."""
-        scores = np.empty((self.n_scores, len(rows), len(values)))
-        scores[:] = self.intercept[:, np.newaxis, np.newaxis]
-        for part, cells, of_part in self._parts(table, rows, columns, values):
-            scores[:, part, cells] += of_part(None)
-        return scores
-
-    def mean_curves(self, table, rows, weights, move, base):
-        """O((n_rows + n_cells) n_support)."""
-        if self.link is not IDENTITY:
-            return super().mean_curves(table, rows, weights, move, base)
-        columns, values = list(move.entry.columns), numeric_values(move)
-        at, basis = values, None
-        if not self.kernel.separable:
-            at, basis = self.nodes_of(table, columns, values)
-        mean = np.zeros((self.n_scores, len(at)))
-        for part, cells, of_part in self._parts(table, rows, columns, at):
-            mean[:, cells] += of_part(weights[part])[:, 0]
-        mean = mean if basis is None else mean @ basis.T
-        unmoved = self.intercept * weights.sum() - base @ weights
-        return mean + unmoved[:, np.newaxis]
-
-    def nodes_of(self, table, columns, values):
-        """Few values that tell the scores at all values of some columns.
-
-        Returns
-        -------
-        at : ndarray of shape (n_nodes, len(columns))
-        basis : ndarray of shape (n_values, n_nodes) or None
-            What interpolates from them; None: the values are their own nodes.
-        """
-        low, high = values.min(), values.max()
-        if len(columns) > 1 or low == high:
-            return values, None
-        half_width = (high - low) / 2.0
-        S = Vectors(self.support)
-        kind, c = self.kernel.variation(half_width, S, columns[0])
-        n = NODES[kind](c)
-        if n >= TOO_MANY:
-            return values, None
-        at = nodes(low, high, n)[:, np.newaxis]
-        # nodes serve all grids of an entry, so there may be a few more than values
-        if n >= 3 * len(values) and not self._kept_nodes.holds(table, columns, at):
-            return values, None
-        return at, interpolation(values[:, 0], low, high, n)
-
-    def _parts(self, table, rows, columns, values):
-        """Blocks of rows and cells, with a function of row weights or None that sums.
-
-        Yields
-        ------
-        rows, cells : slice
-        of_part : callable
-            of_part(None) is (n_scores, n_rows, n_cells), of_part(weights) the
-            weighted sum over the rows, (n_scores, 1, n_cells).
-        """
-        S = Vectors(self.form.support_like(table.take([0]).numeric()))
-        n_support = len(self.dual[0])
-        for cells in slices(len(values), self.dual.size):
-            moved = self.kernel.moved(values[cells], S, columns)
-            if self.kernel.separable:  # (n_scores, n_support, n_cells) each
-                moved = [self.dual[:, :, np.newaxis] * function for function in moved]
-            for part in slices(len(rows), n_support, CACHE):
-                X = Vectors(table.take(rows[part]).numeric())
-                others = self.kernel.others(X, S, columns)
-                yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
-
-    def _summed(self, others, moved, weights):
-        if self.kernel.separable:
-            if weights is not None:
-                others = [weights[np.newaxis] @ function for function in others]
-            # (n_rows, n_support) @ (n_scores, n_support, n_cells)
-            return sum(left @ right for left, right in zip(others, moved))
-        # the sigmoid kernel, of a sum of two parts
-        columns = [np.tanh(others + v) @ self.dual.T for v in moved.T]
-        if weights is not None:
-            columns = [weights[np.newaxis] @ column for column in columns]
-        return np.stack([column.T for column in columns], axis=2)
-
-    def costs(self):
-        n_support, n_columns = self.support.shape
-        call = 15.0 + n_support * (0.075 * n_columns + 0.35)
-        if not self.kernel.separable:
-            return Costs(call, 5.0 * n_support, 1.25)
-        return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)
-
+from skvarimp._running.memory import slices
 
 SIZES = (5, 9, 17, 33, 65, 129)  # numbers of nodes
 ROWS, VALUES = 6, 8  # that tell how many nodes a column takes
@@ -349,8 +171,8 @@ class InterpolatedResponse(ScoreResponse):
         distinct, size = np.unique(values), self.sizes[column]
         if len(distinct) <= size:
             return distinct, (values[:, np.newaxis] == distinct).astype(np.float64)
-        n, ends = tail(size).start, (distinct[0], distinct[-1])
-        return nodes(*ends, n), interpolation(values, *ends, n)
+        n, low, high = tail(size).start, distinct[0], distinct[-1]
+        return nodes(low, high, n), interpolation(values, low, high, n)
 
     def n_nodes(self, entry):
         """At how many joint nodes of its columns an entry's mean curve is asked for."""

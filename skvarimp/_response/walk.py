@@ -1,0 +1,333 @@
+"""A walk: every entry through its grid, the rows in blocks, a state of each block."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from skvarimp._data.statistics import Units
+from skvarimp._response.mean_curves import directions
+from skvarimp._response.reductions import Finished, Sample, State
+from skvarimp._response.shapes.shape import Dense, Margins, Merging, reduced
+from skvarimp._running.memory import BLOCK, Memo, even_slices, working_bytes
+
+UNSETTLED = {"auto", "range"}  # statistics that `Reduction.for_kind` looks at
+
+
+@dataclass(eq=False)
+class Walk:
+    """Everything that one walk through the engine needs; workers get a copy.
+
+    Attributes
+    ----------
+    response : Response
+    table : Table
+        The donors' rows, all of positive weight.
+    moves : Moves
+        Position -> Move.
+    reductions : list of list of Reduction
+        The reductions of each request; position p belongs to request
+        p // n_entries.
+    rows : ndarray of shape (n_rows,)
+        The evaluated rows of the table.
+    weights : ndarray of shape (n_rows,)
+        Their weights, summing to 1.
+    base : ndarray of shape (n_outputs, n_rows)
+        The response of the evaluated rows, unmoved.
+    units : Units
+        All rows of all walks together, for standard errors.
+    y : ndarray of shape (n_rows, ...) or None
+    scales : list of list of ndarray of shape (n_outputs,)
+        What each request's reductions are divided by.
+    keep_rows : bool
+        Whether the numbers of single rows are wanted, too.
+    final : bool
+        Whether all rows are evaluated, and `Walker.run` may give `Finished`.
+    means : dict
+        Position -> mean curve of all rows and its slope, where some are evaluated.
+    """
+
+    response: object
+    table: object
+    moves: object
+    reductions: list
+    rows: np.ndarray
+    weights: np.ndarray
+    base: np.ndarray
+    units: Units
+    y: np.ndarray | None = None
+    scales: list = field(default_factory=list)
+    keep_rows: bool = False
+    final: bool = False
+    means: dict = field(default_factory=dict)
+
+    @property
+    def n_entries(self):
+        """Number of entries."""
+        return len(self.moves.entries)
+
+    @property
+    def positions(self):
+        """All positions."""
+        return range(len(self.reductions) * self.n_entries)
+
+    @cached_property
+    def size(self):
+        """The largest unmoved response, (n_outputs,)."""
+        return np.abs(self.base).max(axis=1)
+
+    @cached_property
+    def level(self):
+        """The mean unmoved response, (n_outputs,)."""
+        return self.base @ self.weights
+
+    def entry_of(self, position):
+        """The entry of a position, whose move need not be made for it."""
+        return self.moves.entries[position % self.n_entries]
+
+    def reductions_of(self, position):
+        """The reductions wanted at a position."""
+        reductions = self.reductions[position // self.n_entries]
+        if not UNSETTLED & {reduction.statistic for reduction in reductions}:
+            return reductions
+        categorical = self.moves.kind(position).categorical
+        return [reduction.for_kind(categorical) for reduction in reductions]
+
+    def margins(self, rows, probabilities, multiplicity=None):
+        """`Margins` of some evaluated rows and the cells of some entries.
+
+        Rows are a slice, or an array of positions, which are then numbered from 0.
+        """
+        if multiplicity is None:
+            multiplicity = np.ones_like(probabilities)
+        return Margins(
+            self.base[np.newaxis, :, rows],
+            self.weights[rows],
+            rows if isinstance(rows, slice) else slice(0, len(rows)),
+            probabilities,
+            multiplicity,
+            None if self.y is None else self.y[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Task:
+    """A part of a walk that is computed in one go.
+
+    Attributes
+    ----------
+    positions : tuple of int
+        Moves served.
+    rows : slice
+        Evaluated rows covered.
+    """
+
+    positions: tuple
+    rows: slice
+
+
+@dataclass(eq=False)
+class Walker:
+    """How a response carries out a walk: one entry after the other, in blocks of rows.
+
+    A response that serves many entries at once, or reduces without forming curves, has
+    a walker of its own, which overrides `tasks` and `run`.
+
+    Parameters
+    ----------
+    response : Response
+    walk : Walk
+    """
+
+    # Evaluations in one task: enough to keep a worker busy, and few enough for a
+    # progress bar to move and a stop to be heard soon.
+    TASK_EVALUATIONS = BLOCK
+
+    response: object
+    walk: Walk
+    shared: Memo = field(default_factory=partial(Memo, 8))
+
+    def tasks(self):
+        """The parts of the walk; the grids of one entry follow each other."""
+        n_entries = self.walk.n_entries
+        for e in range(n_entries):
+            for position in self.walk.positions[e::n_entries]:
+                yield from self.tasks_of(position)
+
+    def tasks_of(self, position):
+        """The parts of one position: blocks of rows."""
+        per_row = max(1, int(self.walk.moves[position].cells_per_row))
+        most = self.rows_at_once(position, max(1, self.TASK_EVALUATIONS // per_row))
+        for part in even_slices(len(self.walk.rows), most):
+            yield Task((position,), part)
+
+    def rows_at_once(self, position, most):
+        """How many rows go into one task: those whose curves are not too many."""
+        return most
+
+    def run(self, task):
+        """The merged states of one task.
+
+        Returns
+        -------
+        list of (positions, states)
+            `positions` a tuple of moves with equally many cells, `states` one `State`
+            a reduction, whose arrays have one leading entry a position. Where the walk
+            is `final` and the task holds all rows, `states` may be one `Finished` a
+            reduction.
+        """
+        return [
+            ((position,), self.reduced(position, task.rows))
+            for position in task.positions
+        ]
+
+    def reduced(self, position, rows):
+        """States of a position's reductions over some of the evaluated rows."""
+        walk, move = self.walk, self.walk.moves[position]
+        reductions = walk.reductions_of(position)
+        if move.parts is None:
+            return self.reduced_along(move, rows, reductions)
+        parts = [[] for _ in reductions]
+        for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
+            states = self.reduced_along(of_part, rows.start + at, reductions)
+            for of_one, state in zip(parts, states):
+                of_one.append((state, at, cells))
+        n_rows, n_cells = rows.stop - rows.start, move.n_cells
+        return [State.of_parts(of_one, n_rows, n_cells) for of_one in parts]
+
+    def reduced_along(self, move, rows, reductions, multiplicity=None):
+        """States of some evaluated rows that all go through the cells of a move."""
+        walk = self.walk
+        margins = walk.margins(rows, move.probabilities[np.newaxis], multiplicity)
+        merging = [Merging() for _ in reductions]
+        shapes = self.response.shapes(walk.table, walk.rows[rows], move, margins)
+        for shape in shapes:
+            all_rows = shape.margins.n_rows == len(walk.rows)
+            for of_blocks, state in zip(merging, reduced(reductions, shape)):
+                # the next block may have another basis
+                of_blocks.add(state if all_rows else state.on_cells())
+        return [of_blocks.merged() for of_blocks in merging]
+
+
+KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
+
+
+def run_task(task, walker):
+    # The C library returns freed blocks to the system, and then fetches them again
+    # page by page for the next block of curves. After it has freed one block of 32 MB,
+    # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
+    np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
+    return walker.run(task)
+
+
+@dataclass
+class Waiting:
+    """States of moves, some rows at a time, until the last rows are in.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all blocks together.
+    merging : dict
+        Positions -> how many rows there are so far, and the `Merging` of each state.
+    """
+
+    n_rows: int
+    merging: dict = field(default_factory=dict)
+
+    def complete(self, results, n_rows):
+        """Yield (positions, merged states) where a block of rows is the last.
+
+        Parameters
+        ----------
+        results : list of (positions, states)
+            Of the block. What is no `State` is complete already.
+        n_rows : int
+            Of the block.
+        """
+        for positions, states in results:
+            if not isinstance(states[0], State):
+                yield positions, states
+                continue
+            new = (0, [Merging() for _ in states])
+            n_seen, merging = self.merging.pop(positions, new)
+            for of_one, state in zip(merging, states):
+                of_one.add(state)
+            if n_seen + n_rows < self.n_rows:
+                self.merging[positions] = n_seen + n_rows, merging
+            else:
+                yield positions, [of_one.merged() for of_one in merging]
+
+
+def finished(walk, result):
+    """The numbers of some positions of one request, from their merged states.
+
+    Parameters
+    ----------
+    walk : Walk
+    result : (tuple of int, list)
+        The positions and the states, which may be `Finished` already.
+
+    Returns
+    -------
+    (tuple of int, list of Finished)
+    """
+    positions, states = result
+    if isinstance(states[0], Finished):
+        return result
+    moves = [walk.moves[p] for p in positions]
+    scales = walk.scales[positions[0] // walk.n_entries]
+    cells, numbers = states[0].cell_of_value, []
+    sample = sample_of(walk, moves, scales[0], cells)
+    for state, reduction, scale in zip(
+        states, walk.reductions_of(positions[0]), scales
+    ):
+        of_one = reduction.finish(state, replace(sample, scale=scale))
+        if cells is not None and of_one.curves is not None:
+            of_one = replace(of_one, curves=of_one.curves[..., cells])
+        numbers.append(of_one)
+    return positions, numbers
+
+
+def sample_of(walk, moves, scale, cell_of_value=None):
+    """What `Reduction.finish` needs for the given moves.
+
+    Where one cell of a state holds several values of the grid, it is over the
+    cells.
+    """
+    orders = [move.order for move in moves]
+    known = partial(directions, orders, walk.size, cell_of_value)
+    probabilities = np.stack([move.probabilities for move in moves])
+    multiplicity = np.ones_like(probabilities)
+    codes, parts = None, moves[0].parts
+    if moves[0].codes is not None:
+        codes = np.stack([move.codes[walk.rows] for move in moves])
+    if cell_of_value is not None:
+        probabilities = _summed(probabilities, cell_of_value)
+        multiplicity = _summed(multiplicity, cell_of_value)
+        codes = None if codes is None else cell_of_value[codes]
+    return Sample(
+        walk.weights,
+        walk.units,
+        walk.base,
+        codes,
+        probabilities,
+        multiplicity,
+        scale,
+        walk.level,
+        walk.keep_rows,
+        None if parts is None else parts.of_row[walk.rows],
+        directions=known,
+    )
+
+
+def _summed(of_values, cell_of_value):
+    return np.stack([np.bincount(cell_of_value, values) for values in of_values])
+
+
+def finished_curves(walk, curves):
+    """The `Finished` of a walk of one entry from the curves of all rows themselves."""
+    wanted, chances = walk.reductions_of(0), walk.moves[0].probabilities
+    margins = walk.margins(slice(0, len(walk.rows)), chances[np.newaxis])
+    shape = Dense(margins, curves[np.newaxis])
+    return finished(walk, ((0,), reduced(wanted, shape)))[1]
