@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -325,15 +325,18 @@ def make_problem(estimator, X, y, sample_weight, response_method, groups=None):
     model = Model(estimator, response_method, y=y)
     if not kept.all():
         table, weights = table.take(np.flatnonzero(kept)), weights[kept]
-    # a user's own model may change as it predicts
-    share = each if serves_threads(estimator) else map
-    base = model.unmoved(table, share)
+    base = model.unmoved(table, partial(_of_each_block, estimator))
     total = weights.sum()
     return Problem(table, model, y, weights / total, total, base, kept, labels)
 
 
 # D of Huh & Lee, step 4, over all pairs of rows; the range of Clementine
 STATISTICS = {"pairs": gini_mean_difference, "range": lambda values, _: np.ptp(values)}
+
+
+def _of_each_block(estimator, function, blocks):
+    """Call a function of each block: in threads, if the model serves them."""
+    return (each if serves_threads(estimator) else map)(function, blocks)
 
 
 def compared_with(model, target, base):

@@ -205,7 +205,7 @@ def _walked(measures, plans):
     The first outcome of a plan has the directions of its mean curves, which another
     reduction gives where none of the plan's own does.
     """
-    merged, places = {}, []
+    merged, places, n_jobs = {}, [], _most_jobs(measures)
     problem, entries = plans[0].problem, plans[0].entries
     keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
     for request in (plan.request for plan in plans):
@@ -224,7 +224,7 @@ def _walked(measures, plans):
         entries,
         list(merged.values()),
         keep_rows,
-        _most_jobs(measures),
+        n_jobs,
         measures,
     )
     found = dict(zip(merged, found))

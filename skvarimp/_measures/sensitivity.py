@@ -248,23 +248,20 @@ default=None
     max_evaluations: int | None = None
 
     def _plan(self, problem, entries):
-        scaled = self.scale == "auto"
-        scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         estimation = self._estimation()
         if estimation == "sampled" and self.contrast == "range":
             raise ValueError(
                 "estimation='sampled' cannot estimate contrast='range': the largest "
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
             )
+        scaled = self.scale == "auto"
+        scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
             grid = "equidistant" if self.contrast == "range" else "all"
-        request = Request(
-            self._grid_in_parts(problem, entries, grid),
-            [REDUCTIONS[self.contrast]],
-            [scale],
-            self._categorical,
-        )
+        grid = self._grid_in_parts(problem, entries, grid)
+        reductions = [REDUCTIONS[self.contrast]]
+        request = Request(grid, reductions, [scale], self._categorical)
         return Plan(problem, entries, request, estimation)
 
     @property

@@ -115,8 +115,10 @@ class Model:
         first = self(X, hear_names=True)
         if self.kind in {"value", "score"}:
             check_not_tiny(first)
-        others = share(lambda part: self(table.take(part).native).T, rows[1:])
-        return np.hstack([np.ascontiguousarray(first.T), *others])
+        outputs = [np.ascontiguousarray(first.T)]
+        if len(parts) > 1:
+            outputs += share(lambda part: self(table.take(part).native).T, rows[1:])
+        return np.hstack(outputs)
 
     def __call__(self, X, where="at the rows of X", hear_names=False):
         """The response at X, checked to be finite and of one length.

@@ -1,13 +1,15 @@
 """One walk through the engine: its tasks, the states merged, the numbers finished."""
 
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 
 import numpy as np
 
-from skvarimp._response.walk import Waiting, finished, run_task
+from skvarimp._response.reductions import State
+from skvarimp._response.shapes.shape import Merging
+from skvarimp._response.walk import finished, run_task
 from skvarimp._running.tasks import each, in_order
 
 
@@ -67,6 +69,45 @@ def _arriving(walk, n_jobs):
     with closing(in_order(run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
             yield waiting.complete(results, task.rows.stop - task.rows.start)
+
+
+@dataclass
+class Waiting:
+    """States of moves, some rows at a time, until the last rows are in.
+
+    Attributes
+    ----------
+    n_rows : int
+        Of all blocks together.
+    merging : dict
+        Positions -> how many rows there are so far, and the `Merging` of each state.
+    """
+
+    n_rows: int
+    merging: dict = field(default_factory=dict)
+
+    def complete(self, results, n_rows):
+        """Yield (positions, merged states) where a block of rows is the last.
+
+        Parameters
+        ----------
+        results : list of (positions, states)
+            Of the block. What is no `State` is complete already.
+        n_rows : int
+            Of the block.
+        """
+        for positions, states in results:
+            if not isinstance(states[0], State):
+                yield positions, states
+                continue
+            new = (0, [Merging() for _ in states])
+            n_seen, merging = self.merging.pop(positions, new)
+            for of_one, state in zip(merging, states):
+                of_one.add(state)
+            if n_seen + n_rows < self.n_rows:
+                self.merging[positions] = n_seen + n_rows, merging
+            else:
+                yield positions, [of_one.merged() for of_one in merging]
 
 
 # What an `Outcome` takes from a `Finished` besides importances, curves and rows.

@@ -216,7 +216,7 @@ class PartialDependence(WithStatistic):
         if self.keeps_apart(n_numbers):
             n_rows = len(weights)
             return "apart", np.ones(n_rows), np.arange(n_rows), n_rows
-        n_groups, (signs, groups) = self.groups_that_fit(n_numbers), self.drawn
+        n_groups, (signs, groups) = self.n_kept(n_numbers), self.drawn
         factors = signs[rows] * weights
         return "sketch", factors, groups[rows] % n_groups, n_groups
 

@@ -220,45 +220,6 @@ def run_task(task, walker):
     return walker.run(task)
 
 
-@dataclass
-class Waiting:
-    """States of moves, some rows at a time, until the last rows are in.
-
-    Attributes
-    ----------
-    n_rows : int
-        Of all blocks together.
-    merging : dict
-        Positions -> how many rows there are so far, and the `Merging` of each state.
-    """
-
-    n_rows: int
-    merging: dict = field(default_factory=dict)
-
-    def complete(self, results, n_rows):
-        """Yield (positions, merged states) where a block of rows is the last.
-
-        Parameters
-        ----------
-        results : list of (positions, states)
-            Of the block. What is no `State` is complete already.
-        n_rows : int
-            Of the block.
-        """
-        for positions, states in results:
-            if not isinstance(states[0], State):
-                yield positions, states
-                continue
-            new = (0, [Merging() for _ in states])
-            n_seen, merging = self.merging.pop(positions, new)
-            for of_one, state in zip(merging, states):
-                of_one.add(state)
-            if n_seen + n_rows < self.n_rows:
-                self.merging[positions] = n_seen + n_rows, merging
-            else:
-                yield positions, [of_one.merged() for of_one in merging]
-
-
 def finished(walk, result):
     """The numbers of some positions of one request, from their merged states.
 
@@ -295,8 +256,9 @@ def sample_of(walk, moves, scale, cell_of_value=None):
     Where one cell of a state holds several values of the grid, it is over the
     cells.
     """
+    size, level = walk.size, walk.level
     orders = [move.order for move in moves]
-    known = partial(directions, orders, walk.size, cell_of_value)
+    known = partial(directions, orders, size, cell_of_value)
     probabilities = np.stack([move.probabilities for move in moves])
     multiplicity = np.ones_like(probabilities)
     codes, parts = None, moves[0].parts
@@ -314,7 +276,7 @@ def sample_of(walk, moves, scale, cell_of_value=None):
         probabilities,
         multiplicity,
         scale,
-        walk.level,
+        level,
         walk.keep_rows,
         None if parts is None else parts.of_row[walk.rows],
         directions=known,

@@ -160,15 +160,17 @@ def whole_fit(fit: Fit) -> Fit:
     """Let a `fit` learn on a copy of the instance, which then takes over the result.
 
     Two fits at once on one instance do not meet, and one that fails leaves what the
-    last one learned. The model is asked for `max_evaluations` rows at most. Callbacks
-    are torn down at the end, however it comes.
+    last one learned. The model is asked for `max_evaluations` rows at most. Work
+    between tasks is shared by as many threads as there are workers. Callbacks are torn
+    down at the end, however it comes.
     """
 
     @wraps(fit)
     def fit_on_copy(self, *args, **params):
         learner, token = copy(self), _said.set(set())
         try:
-            with spending(getattr(self, "max_evaluations", None)):
+            most = getattr(self, "max_evaluations", None)
+            with spending(most), working(getattr(self, "n_jobs", None)):
                 with_callbacks(lambda one: fit(one, *args, **params))(learner)
         finally:
             _said.reset(token)

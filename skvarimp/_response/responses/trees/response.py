@@ -51,8 +51,10 @@ class TreeCodes:
     def __init__(self, trees):
         self.trees = trees
         self.feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
-        # the table itself and the few rows of a probe
-        self._coded = Memo(most=2, travels=True)
+
+    @cached_property
+    def _coded(self):
+        return Memo(most=2, travels=True)  # the table itself and a probe's few rows
 
     def rows(self, table):
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
