@@ -12,9 +12,7 @@ XGBoost, 500 x 20, and the conditional standard deviations of all 1225 pairs of 
 columns, 100 000 rows. `woodelf`: the joint partial dependence of all 190 pairs,
 XGBoost, 10 000 x 20, and the partial dependence of all columns, 100 000 x 50, beside
 woodelf-explainer on its own points; aims: a ratio of 0.2, a difference of 1e-6 of the
-largest value. `wide`: the same, 300 000 x 127, of which a third of the columns are
-rounded to one decimal and a seventh are small counts, one and two workers; aim: a ratio
-of 0.5. `hstats`: Friedman's H of all 21 pairs at all rows, as the R package
+largest value. `hstats`: Friedman's H of all 21 pairs at all rows, as the R package
 hstats computes it, XGBoost, 500 x 7; aim: 0.15 seconds. `permutation`: the exact
 squared-error permutation importance over all pairs of row and donor beside
 scikit-learn's ten shuffles. Results are compared first; times are the best of several
@@ -190,24 +188,6 @@ def all_alone(size, model, X, runs):
         [alone.curves_[name][1] for name in names],
         [curves[name] for name in names],
     )
-    return alone, mine
-
-
-def wide(runs, n=300_000, p=127):
-    """Many columns of many rows, of which some are rounded and some are counts."""
-    from xgboost import XGBRegressor
-
-    random = np.random.default_rng(0)
-    X = random.normal(size=(n, p))
-    X[:, ::3] = np.round(X[:, ::3], 1)
-    X[:, 1::7] = random.poisson(3.0, size=X[:, 1::7].shape)
-    linear = X[:, 5:40] @ random.normal(size=35)
-    y = X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + 0.3 * linear + random.normal(size=n)
-    model = XGBRegressor(n_estimators=100, max_depth=6, n_jobs=1).fit(X, y)
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(p)])
-    alone, one_worker = all_alone(f"{n} x {p}", model, frame, runs)
-    _, two_workers = best(runs, alone.set_params(n_jobs=2).fit, model, frame)
-    row("skvarimp, two workers, to one", two_workers, one_worker)
 
 
 def compared(name, mine, theirs, values, others):
@@ -308,8 +288,6 @@ def main():
             pairs(options.runs)
         if "woodelf" in options.tables:
             woodelf(options.runs)
-        if "wide" in options.tables:
-            wide(options.runs)
         if "hstats" in options.tables:
             hstats(options.runs)
         if "permutation" in options.tables:

@@ -7,8 +7,9 @@
 Needs skvarimp installed, and as many of the rivals as can be. Our side of the first
 table computes pairs, observed, range and partial dependence exactly, with standard
 errors, for all columns in one walk (`compare_importances`); trees by compiled kernels
-and in plain NumPy. One thread. What takes less than a second runs up to three times,
-and the best time counts.
+and, where there is an aim, in plain NumPy. The last table has many rows and columns,
+and two workers beside one. All else runs in one thread. What takes less than a second
+runs up to three times, and the best time counts.
 """
 
 import argparse
@@ -23,8 +24,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from problems import PROBLEMS
+from large import HEADER, TITLE, large_rows
+from problems import PROBLEMS, SHUFFLES
 from rivals import available
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 from timer import once, timed
 
@@ -40,14 +43,14 @@ FOUR = {
     "range": SensitivityImportance(contrast="range", scale=None, estimation="exact"),
     "partial dependence": PartialDependenceImportance(),
 }
+LONG = 20.0
 MARK = ".. generated below this line"
-TEN_PERMUTATIONS = "sklearn_permutation"  # what the first table compares with
-MOST_NUMBERS = 500_000  # larger X: of the rivals scikit-learn alone, in minutes
 
 
-def four(model, X, y):
+def four(model, X, y, n_jobs=1):
     """The four reductions in one walk."""
-    return compare_importances({"model": model}, X, y, FOUR)
+    measures = {name: clone(m).set_params(n_jobs=n_jobs) for name, m in FOUR.items()}
+    return compare_importances({"model": model}, X, y, measures)
 
 
 def failure(error):
@@ -62,25 +65,19 @@ def run_problem(problem, rivals):
     four(model, X[:100], y[:100])  # imports and caches aside
     walks = [timed_walk(model, X, y)]
     path = walks[0][0]
-    if path == "trees, compiled":
+    if path == "trees, compiled" and problem.aims[1]:
         with plain_numpy():
             walks.append(timed_walk(model, X, y))
     ratios, second, alike = [""] * len(walks), [], {}
-    for name, rival in rivals.items():
-        if rival.SLOW and not problem.slow_rivals:
+    for name in problem.rivals:
+        if name not in rivals:
             continue
-        everywhere = name == TEN_PERMUTATIONS or getattr(rival, "LARGE", False)
-        if not everywhere and problem.n * problem.p > MOST_NUMBERS:
-            continue
-        if name == TEN_PERMUTATIONS and not problem.permuted:
-            continue
-        if getattr(rival, "TREES_ONLY", False) and not path.startswith("trees"):
-            continue
+        rival = rivals[name]
         if rival.ours not in alike:
             alike[rival.ours] = timed_alike(rival.ours, model, X, y, len(walks) > 1)
         cells, their_time = run_rival(rival, model, X, y, *alike[rival.ours])
         second.append((*where, *cells))
-        if name == TEN_PERMUTATIONS and their_time is not None:
+        if (name,) == SHUFFLES and their_time is not None:
             ratios = [ours.to(their_time) for _, ours, _ in walks]
     aims = [f"at most {aim:g}" if aim else "" for aim in problem.aims]
     first = [
@@ -94,15 +91,17 @@ def timed_walk(model, X, y):
     """Response path, `Timing` and memory of the four measures.
 
     The memory is the peak of what Python and NumPy allocate during the walk. Tracing
-    slows a walk down by up to a half, so that it is timed in a run of its own.
+    slows a walk down by up to a half, so that it is timed in a run of its own, unless
+    it has taken more than `LONG` seconds.
     """
     tracemalloc.start()
     try:
-        four(model, X, y)
+        table, ours = once(four, model, X, y)
         memory = tracemalloc.get_traced_memory()[1] / 1e6
     finally:
         tracemalloc.stop()
-    table, ours = timed(four, model, X, y)
+    if ours.wall < LONG:
+        table, ours = timed(four, model, X, y)
     path = next(iter(table.fitted.values())).response_path_
     return path, ours, f"{memory:.0f} MB"
 
@@ -131,6 +130,8 @@ def run_rival(rival, model, X, y, like, our_time, plain_time):
     name = f"{rival.NAME}: {rival.ESTIMAND}"
     try:
         theirs, their_time = timed(rival.run, model, X, y)
+        if hasattr(rival, "work_left"):
+            their_time = their_time.times(rival.work_left(X))
     except Exception as error:
         return (name, f"N/A: {failure(error)}", "", "", "", ""), None
     equal, how = rival.same(theirs, like)
@@ -169,14 +170,15 @@ def list_table(title, header, rows):
     return [*lines, ""]
 
 
-def as_rst(first, second, missing, versions):
-    """Both tables with machine and versions."""
+def as_rst(first, second, third, missing, versions):
+    """The tables with machine and versions."""
     lines = [
         f"{platform.machine()}, {os.cpu_count()} cores, one thread used; Python "
         f"{platform.python_version()}, {versions}. Seconds and ratios: CPU (wall).",
         "",
         *list_table("Four exact measures of every column in one walk", FIRST, first),
         *list_table("Like for like", SECOND, second),
+        *list_table(TITLE, HEADER, third),
         *[f"- Not run: {name} ({reason})." for name, reason in missing],
         "",
     ]
@@ -208,7 +210,18 @@ def main():
         if module is not None and (options.rivals is None or name in options.rivals)
     }
     threadpool_limits(1)
-    versions, first, second = packages(wanted.values()), [], []
+    versions, first, second, third = packages(wanted.values()), [], [], []
+
+    def say(rows, spent):
+        for line in rows:
+            print(" | ".join(line), flush=True)
+        print(f"{spent} s", flush=True)
+        if options.write:  # again and again: a long run may break off
+            page = Path(options.write)
+            head = page.read_text().split(MARK)[0]
+            tables = as_rst(first, second, third, missing, versions)
+            page.write_text(f"{head}{MARK}\n\n{tables}")
+
     for problem in PROBLEMS:
         if options.only not in problem.name or not problem.available():
             continue
@@ -219,15 +232,11 @@ def main():
             walks, rows, spent = [row + ("",) * (len(FIRST) - len(row))], [], None
         first.extend(walks)
         second.extend(rows)
-        for line in (*walks, *rows):
-            print(" | ".join(line), flush=True)
-        print(f"{spent} s", flush=True)
-        if options.write:  # after every problem: a long run may break off
-            page = Path(options.write)
-            head = page.read_text().split(MARK)[0]
-            page.write_text(
-                f"{head}{MARK}\n\n{as_rst(first, second, missing, versions)}"
-            )
+        say((*walks, *rows), spent)
+    if options.only in TITLE:
+        for row, spent in large_rows(four):
+            third.append(row)
+            say([row], spent)
     for name, reason in missing:
         print(f"not run: {name} ({reason})")
 

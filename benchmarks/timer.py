@@ -16,6 +16,10 @@ class Timing:
     def __str__(self):
         return f"{self.cpu:.3g} ({self.wall:.3g})"
 
+    def times(self, factor):
+        """The time of so many times the work."""
+        return Timing(factor * self.cpu, factor * self.wall)
+
     def to(self, other):
         """Ratio to another, CPU and wall, as text."""
         cpu, wall = self.cpu / max(other.cpu, 1e-9), self.wall / max(other.wall, 1e-9)

@@ -2,8 +2,9 @@
 
 Each module has `NAME`, `ESTIMAND`, `run(model, X, y)` -> (n_features,), `ours(model,
 X, y)` -> (n_features,) of the same estimand, and `same(theirs, ours)` -> (bool, text),
-which says how close the two must come. `SLOW` marks those that take minutes,
-`TREES_ONLY` those that read trees, `PACKAGE` names what has a version.
+which says how close the two must come. `PACKAGE` names what has a version, and
+`work_left(X)` says how many times the work of `run` the rival's own is, where that is
+not once. A problem names the rivals that it is given to.
 """
 
 import importlib

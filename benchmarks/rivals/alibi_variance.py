@@ -5,7 +5,7 @@ import numpy as np
 from rivals._checks import close, partial_dependence_deciles, positive_class
 
 PACKAGE = "alibi"
-NAME, ESTIMAND, SLOW = "alibi PartialDependenceVariance", "sd of curve, deciles", True
+NAME, ESTIMAND = "alibi PartialDependenceVariance", "sd of curve, deciles"
 ours = partial_dependence_deciles
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from rivals._checks import exact_permutation, positive_class, ranks
 
 PACKAGE = "dalex"
-NAME, ESTIMAND, SLOW = "dalex model_parts", "permutation, 10 draws, RMSE", False
+NAME, ESTIMAND = "dalex model_parts", "permutation, 10 draws, RMSE"
 ours = exact_permutation
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from rivals._checks import close, exact_permutation, loss_of
 
 PACKAGE = "hidimstat"
-NAME, ESTIMAND, SLOW = "hidimstat PFI", "permutation, 10 draws", False
+NAME, ESTIMAND = "hidimstat PFI", "permutation, 10 draws"
 ours = exact_permutation
 
 

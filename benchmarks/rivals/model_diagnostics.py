@@ -5,7 +5,7 @@ import numpy as np
 from rivals._checks import close, exact_permutation, loss_of, positive_class
 
 PACKAGE = "model-diagnostics"
-NAME, ESTIMAND, SLOW = "model-diagnostics", "permutation, 10 draws", False
+NAME, ESTIMAND = "model-diagnostics", "permutation, 10 draws"
 ours = exact_permutation
 
 

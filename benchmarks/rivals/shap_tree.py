@@ -5,8 +5,7 @@ import numpy as np
 from rivals._checks import exact_permutation, ranks
 
 PACKAGE = "shap"
-TREES_ONLY = True
-NAME, ESTIMAND, SLOW = "shap TreeExplainer", "mean absolute Shapley value", True
+NAME, ESTIMAND = "shap TreeExplainer", "mean absolute Shapley value"
 ours = exact_permutation
 
 

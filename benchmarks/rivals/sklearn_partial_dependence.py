@@ -5,11 +5,7 @@ from sklearn.inspection import partial_dependence
 
 from rivals._checks import close, partial_dependence_deciles, positive_class
 
-NAME, ESTIMAND, SLOW = (
-    "sklearn partial_dependence (brute)",
-    "sd of curve, deciles",
-    True,
-)
+NAME, ESTIMAND = "sklearn partial_dependence (brute)", "sd of curve, deciles"
 ours = partial_dependence_deciles
 
 

@@ -6,8 +6,7 @@ from rivals._checks import close
 from skvarimp import PartialDependenceImportance
 
 PACKAGE = "woodelf_explainer"
-TREES_ONLY = LARGE = True  # also run on the largest problems
-NAME, ESTIMAND, SLOW = "woodelf-explainer", "sd of curve, all distinct values", False
+NAME, ESTIMAND = "woodelf-explainer", "sd of curve, all distinct values"
 
 
 def load():
