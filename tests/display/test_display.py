@@ -28,6 +28,7 @@ from skvarimp import (
     SensitivityImportance,
     compare_importances,
     importance_across_folds,
+    importance_by_cohort,
     null_importances,
     rank_intervals,
 )
@@ -241,6 +242,23 @@ def test_comparison_axes_and_errors():
         table.plot(ax=axes[0])
     with pytest.raises(ValueError, match="no column of importances"):
         ComparisonDisplay.from_comparison(table[[]])
+
+
+def test_cohorts_side_by_side():
+    """A colour for each cohort; bars and lines are those of the table."""
+    cohorts = np.where(X["age"] > 0, "older", "younger")
+    table = importance_by_cohort(fitted(keep_rows=True), cohorts)
+    display = ComparisonDisplay.from_cohorts(table)
+    panel, shown = "importance in the cohort", labels(display.ax_)
+    assert set(display.bars_) == {(panel, c) for c in ("older", "younger")}
+    for (_, cohort), bars in display.bars_.items():
+        of_cohort = table[table["cohort"] == cohort].set_index("entry").loc[shown]
+        widths = [bar.get_width() for bar in bars]
+        np.testing.assert_allclose(widths, of_cohort["importance"])
+        lines = display.errors_[panel, cohort].lines[2][0].get_segments()
+        ends = of_cohort[["lower", "upper"]].to_numpy()
+        np.testing.assert_allclose([line[:, 0] for line in lines], ends)
+    assert_legible(display)
 
 
 def test_names_with_a_slash():
