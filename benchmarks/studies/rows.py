@@ -13,6 +13,7 @@ from skvarimp import (
     importance_difference,
     rank_intervals,
 )
+from studies.table import ends
 
 TRUTH_ROWS, TRUTH_PARTS = 400_000, 200
 
@@ -190,4 +191,32 @@ def differences(samples=1000):
         print(f"{n:4}  {level / samples:.3f}  {power / samples:.3f}", flush=True)
 
 
-STUDIES = [intervals, ranks, differences]
+def alike(values):
+    """Five rows a group with correlation 0.5, from six independent rows a group."""
+    n_groups = len(values) // 6
+    shared, own = values[:n_groups], values[n_groups:]
+    return np.sqrt(0.5) * (np.repeat(shared, 5, axis=0) + own)
+
+
+def groups(samples=500, n_groups=60):
+    """Coverage of 95% intervals where rows of a group are alike, five in each."""
+    print("measure       entry  with groups  without")
+    labels = np.repeat(np.arange(n_groups), 5)
+    for name in ("pairs", "permutation"):
+        measure = measures()[name]
+        true, covered = truth(measure, product, normal), np.zeros((2, 5))
+        for draw in range(samples):
+            random = np.random.default_rng(draw)
+            X = alike(random.normal(size=(6 * n_groups, 5)))
+            y = product(X) + alike(random.normal(size=6 * n_groups))
+            for k, given in enumerate((labels, None)):
+                measure.fit(product, X, y, groups=given)
+                lower, upper = ends(measure)
+                covered[k] += (lower <= true) & (true <= upper)
+        shares = np.column_stack([covered[:, :3], covered[:, :3].mean(axis=1)])
+        for entry, share in zip(("x0", "x1", "x2", "mean"), shares.T / samples):
+            line = f"{name:12}  {entry:5}  {share[0]:.3f}        {share[1]:.3f}"
+            print(line, flush=True)
+
+
+STUDIES = [intervals, ranks, differences, groups]
