@@ -10,10 +10,11 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -292,18 +293,39 @@ def spending(most):
         _current.reset(token)
 
 
-WORKERS = ContextVar("workers", default=1)  # threads that may share a fit's work
+class Workers:
+    """Threads that share a fit's work between tasks; they start when first needed.
+
+    Parameters
+    ----------
+    n : int
+        How many there are.
+    """
+
+    def __init__(self, n):
+        self.n = n
+
+    @cached_property
+    def pool(self):
+        """The threads."""
+        return ThreadPoolExecutor(self.n)
+
+
+WORKERS = ContextVar("workers", default=None)  # of the current block; None: one
 
 
 @contextmanager
 def working(n_jobs):
     """Let a block use as many threads as joblib has workers, see `tasks.each`."""
-    n_workers = min(joblib.effective_n_jobs(n_jobs), joblib.cpu_count())
-    token = WORKERS.set(n_workers)
+    n = joblib.effective_n_jobs(n_jobs)
+    threads = None if n == 1 else Workers(min(n, joblib.cpu_count()))
+    token = WORKERS.set(threads)
     try:
         yield
     finally:
         WORKERS.reset(token)
+        if threads is not None and "pool" in vars(threads):
+            threads.pool.shutdown(cancel_futures=True)
 
 
 def drawing_budget(measure):

@@ -10,7 +10,6 @@ import threading
 import uuid
 import warnings
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from contextvars import copy_context
 
@@ -239,8 +238,8 @@ def each(function, items):
         Runs under the caller's settings.
     items : iterable
     """
-    n_workers, waiting = WORKERS.get(), deque()
-    if n_workers == 1:
+    threads, waiting = WORKERS.get(), deque()
+    if threads is None:
         yield from map(function, items)
         return
     numeric = {**np.geterr(), "call": np.geterrcall()}
@@ -250,12 +249,12 @@ def each(function, items):
             return function(item)
 
     # models in threads may mix up the filters of warnings
-    with warnings.catch_warnings(), ThreadPoolExecutor(n_workers) as pool:
+    with warnings.catch_warnings():
         try:
             for item in items:
                 run = copy_context().run
-                waiting.append(pool.submit(run, work, item, get_config()))
-                if len(waiting) > 2 * n_workers:
+                waiting.append(threads.pool.submit(run, work, item, get_config()))
+                if len(waiting) > 2 * threads.n:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
