@@ -326,7 +326,7 @@ def finished_again(task, walk, reduction):
     move, response = walk.moves[e], walk.response
     ((scale, *_),) = walk.scales
     sample = replace(sample_of(walk, [move], scale), keep_rows=True)
-    cells = curves - (walk.base @ walk.weights)[:, np.newaxis]
+    cells = curves - walk.level[:, np.newaxis]
     kind = reduction.for_kind(move.categorical)
     (slope,) = kind.slope(cells[np.newaxis], sample)
     rows = np.empty((1, *walk.base.shape))

@@ -195,7 +195,7 @@ def draw_in(part, pooled, draws):
         drawn = sums.drawn(walk, move, draw)
         moments = moments_by_weight(*drawn.rows, move.n_cells + 1, units)
         result.append(replace(drawn, rows=moments))
-    return result, Largest(np.abs(walk.base).max(axis=1))
+    return result, Largest(walk.size)
 
 
 def pool_points(seed, weight):

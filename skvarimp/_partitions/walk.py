@@ -345,8 +345,8 @@ class Sums:
                         of_positions, walk.reductions_of(position)
                     )
                 ]
-        largest = Largest(np.abs(walk.base).max(axis=1))
-        return cls(states, walk.base @ walk.weights, largest)
+        largest = Largest(walk.size)
+        return cls(states, walk.level, largest)
 
 
 def after_means(walk, partitions):

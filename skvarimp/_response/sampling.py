@@ -266,7 +266,7 @@ def repeats_drawn(task, draws):
     error = finished.standard_errors
     psi = scaled_influences(psi, walk.units, error)
     finished.skewness = walk.units.skewness(psi, error)
-    finished.directions = drawn.direction(move, np.abs(walk.base).max(axis=1))
+    finished.directions = drawn.direction(move, walk.size)
     if walk.keep_rows:
         finished.influences = psi
         finished.contributions, _ = drawn.rows[0]

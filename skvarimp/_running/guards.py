@@ -10,11 +10,10 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -298,17 +297,17 @@ class Workers:
 
     Parameters
     ----------
-    n : int
-        How many there are.
+    n_jobs : int or None
+        Of the fit, perhaps not checked yet.
+
+    Attributes
+    ----------
+    pool : ThreadPoolExecutor or None
+        The threads, once they have started.
     """
 
-    def __init__(self, n):
-        self.n = n
-
-    @cached_property
-    def pool(self):
-        """The threads."""
-        return ThreadPoolExecutor(self.n)
+    def __init__(self, n_jobs):
+        self.n_jobs, self.pool = n_jobs, None
 
 
 WORKERS = ContextVar("workers", default=None)  # of the current block; None: one
@@ -317,15 +316,14 @@ WORKERS = ContextVar("workers", default=None)  # of the current block; None: one
 @contextmanager
 def working(n_jobs):
     """Let a block use as many threads as joblib has workers, see `tasks.each`."""
-    n = joblib.effective_n_jobs(n_jobs)
-    threads = None if n == 1 else Workers(min(n, joblib.cpu_count()))
-    token = WORKERS.set(threads)
+    workers = Workers(n_jobs)
+    token = WORKERS.set(workers)
     try:
         yield
     finally:
         WORKERS.reset(token)
-        if threads is not None and "pool" in vars(threads):
-            threads.pool.shutdown(cancel_futures=True)
+        if workers.pool is not None:
+            workers.pool.shutdown(cancel_futures=True)
 
 
 def drawing_budget(measure):

@@ -10,11 +10,12 @@ import threading
 import uuid
 import warnings
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from contextvars import copy_context
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from joblib.externals.loky.backend.reduction import get_loky_pickler
 from joblib.parallel import get_active_backend
 from sklearn import config_context, get_config
@@ -238,10 +239,13 @@ def each(function, items):
         Runs under the caller's settings.
     items : iterable
     """
-    threads, waiting = WORKERS.get(), deque()
-    if threads is None:
+    workers, waiting = WORKERS.get(), deque()
+    n_workers = 1 if workers is None else effective_n_jobs(workers.n_jobs)
+    if n_workers == 1:
         yield from map(function, items)
         return
+    if workers.pool is None:
+        workers.pool = ThreadPoolExecutor(min(n_workers, cpu_count()))
     numeric = {**np.geterr(), "call": np.geterrcall()}
 
     def work(item, config):
@@ -253,8 +257,8 @@ def each(function, items):
         try:
             for item in items:
                 run = copy_context().run
-                waiting.append(threads.pool.submit(run, work, item, get_config()))
-                if len(waiting) > 2 * threads.n:
+                waiting.append(workers.pool.submit(run, work, item, get_config()))
+                if len(waiting) > 2 * n_workers:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -349,6 +349,16 @@ def test_what_is_no_table(kind):
         SensitivityImportance().fit(LINEAR, given, Y)
 
 
+@pytest.mark.parametrize("n_jobs", ["two", 0, 1.5])
+def test_workers_that_are_no_number_of_them(n_jobs):
+    """The parameter is named, before threads start."""
+    measure = SensitivityImportance(n_jobs=n_jobs)
+    with pytest.raises(ValueError, match="'n_jobs' parameter of SensitivityImportance"):
+        measure.fit(TREE, X, Y)
+    with pytest.raises(ValueError, match="'n_jobs' parameter of SensitivityImportance"):
+        compare_importances({"tree": TREE}, X, Y, {"sensitivity": measure})
+
+
 def test_endless_iterations_are_refused():
     """A number of iterations that would never end is a mistake."""
     X, y = np.arange(10.0)[:, np.newaxis], np.arange(10)

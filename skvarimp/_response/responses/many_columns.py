@@ -142,7 +142,7 @@ def finish_lines(walk, positions, columns, slopes):
         margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
     scales, result = walk.scales[positions[0] // walk.n_entries], []
     rise = slopes * np.ptp(values, axis=1)[:, np.newaxis]
-    flat = np.abs(rise) <= FLAT * np.abs(walk.base).max(axis=1)
+    flat = np.abs(rise) <= FLAT * walk.size
     directions = np.where(flat, 0.0, np.sign(rise))
     directions[[not walk.moves.kind(p).ordered for p in positions]] = np.nan
     for reduction, state, scale in zip(reductions, reduced(reductions, lines), scales):
@@ -154,7 +154,7 @@ def finish_lines(walk, positions, columns, slopes):
             probabilities,
             margins.multiplicity,
             scale,
-            walk.base @ walk.weights,
+            walk.level,
             walk.keep_rows,
             directions=lambda _: directions,
         )
