@@ -1,4 +1,4 @@
-"""`Table`, what every container can do; tables of arrays and of sparse matrices."""
+"""`Table`, what every container can do, and tables of arrays."""
 
 from collections.abc import Hashable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""TODO."""
+"""X as a SciPy sparse matrix or array, and its dense blocks."""
 
 from functools import cached_property
 

@@ -97,32 +97,6 @@ def deciles(values, probabilities):
     return values[seen][at]
 
 
-def deciles_of_rows(column, weights):
-    """The nine deciles of rows; those that weigh the same are not all sorted."""
-    if np.any(weights != weights[0]):
-        return deciles(*distinct_masses(column, weights))
-    n_seen = np.count_nonzero(column == column)  # missing ones come last
-    if not n_seen:
-        return np.empty(0)
-    at = np.ceil((TENTHS - 1e-12) * n_seen).astype(int) - 1
-    column = column.astype(np.float64)
-    _put_in_place(column, np.unique(at))
-    return column[at]
-
-
-def _put_in_place(values, at):
-    """Move the values that sorted ones would have at a few positions there.
-
-    One position at a time, which NumPy can do with vector instructions.
-    """
-    if len(at):
-        half = len(at) // 2
-        middle = at[half]
-        values.partition(middle)
-        _put_in_place(values[:middle], at[:half])
-        _put_in_place(values[middle + 1 :], at[half + 1 :] - middle - 1)
-
-
 def ranking(importances):
     """Ranks from 1 = most important; ties in the order given; NaN last.
 
@@ -310,11 +284,11 @@ class Units:
 
     def error_and_skewness(self, influences):
         """Both `error` and `skewness`."""
-        terms = self.terms(influences)
-        errors = root_of_squares(terms)
+        sums = self.weighted_sums(influences)
+        errors = self.error_of_sums(sums)
         if self.cubed_apart:
             return errors, self.skewness(influences, errors)
-        return errors, skewness_of(terms, errors)
+        return errors, skewness_of(np.sqrt(self.inflation) * sums, errors)
 
     def error_of_sums(self, sums):
         """The same as `error` from sums of w_i psi_i over whole units, (..., any)."""
@@ -342,7 +316,7 @@ def t_quantile(probability, freedom):
 
 def skewness_of(terms, errors):
     """The sum of cubes of terms along the last axis over that of standard errors."""
-    shares = terms / np.where(errors > 0, errors, np.inf)[..., np.newaxis]
+    shares = divided(terms, errors[..., np.newaxis])
     return np.einsum("...i,...i->...", shares * shares, shares)
 
 

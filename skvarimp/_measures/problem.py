@@ -8,7 +8,8 @@ import numpy as np
 
 from skvarimp._data.statistics import (
     Units,
-    deciles_of_rows,
+    deciles,
+    distinct_masses,
     gini_mean_difference,
     variance,
 )
@@ -134,7 +135,8 @@ class Problem:
 
     def deciles(self, entry):
         """The nine deciles of a column of numbers."""
-        return deciles_of_rows(self.table.column(entry.columns[0]), self.weights)
+        column = self.table.column(entry.columns[0])
+        return deciles(*distinct_masses(column, self.weights))
 
     def uncountable(self, entries):
         """The entries with more distinct values than can be counted: none."""

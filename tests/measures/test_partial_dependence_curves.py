@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import CurvesDisplay, DerivativeImportance, PartialDependenceImportance
-from skvarimp._data.statistics import deciles_of_rows
+from skvarimp._data.statistics import deciles, distinct_masses
 
 
 def test_curves_are_drawn_least_flat_first():
@@ -159,7 +159,7 @@ def test_deciles_of_any_spread(change):
     """Even, tied, skewed and constant values, huge and infinite ones, some missing."""
     column = change(np.random.default_rng(0).normal(size=301))
     column[::10] = np.nan
-    found = deciles_of_rows(column, np.ones(301))
+    found = deciles(*distinct_masses(column, np.ones(301)))
     seen, tenths = column[~np.isnan(column)], np.arange(1, 10) / 10
     assert np.array_equal(found, np.quantile(seen, tenths, method="inverted_cdf"))
 
