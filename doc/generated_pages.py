@@ -9,10 +9,9 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 from skvarimp import compare_importances
-from skvarimp._models.affine import AFFINE
-from skvarimp._models.column_sources import COLUMNWISE
-from skvarimp._models.readers.wrappers import SMOOTH
+from skvarimp._models.readers.pipelines import SMOOTH
 from skvarimp._models.registry import REGISTRY, UNREAD
+from skvarimp._models.transformers import AFFINE, COLUMNWISE
 
 # The order a reader meets the examples in; new ones come last.
 GALLERY = [
@@ -27,7 +26,7 @@ GALLERY = [
 ]
 
 FAMILIES = {
-    "linear": "linear",
+    "arrays": "linear",
     "read_linear_naive_bayes": "additive",
     "read_bernoulli_naive_bayes": "additive",
     "read_categorical_naive_bayes": "additive",
@@ -36,16 +35,14 @@ FAMILIES = {
     "xgboost": "trees",
     "lightgbm": "trees",
     "catboost": "trees",
-    "survival": "trees",
     "read_componentwise": "linear",
     "read_coxnet": "linear",
-    "smooth": "interpolated",
+    "pipelines": "interpolated",
     "read_support_vectors": "kernel machine",
     "read_kernel_ridge": "kernel machine",
     "read_perceptron": "network",
     "read_pipeline": "column-wise steps, then that of the last step",
     "wrappers": "that of the estimators inside",
-    "meta": "that of the estimators inside",
 }
 
 

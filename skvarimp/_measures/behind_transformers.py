@@ -14,8 +14,8 @@ from sklearn.pipeline import Pipeline
 from skvarimp._data.base_table import column_names
 from skvarimp._data.table import as_table, check_fitted
 from skvarimp._measures.rows import fingerprint, store_rows
-from skvarimp._models.column_sources import NO_SOURCE, NotColumnwise, sources
 from skvarimp._models.registry import unwrapped
+from skvarimp._models.transformers import NO_SOURCE, NotColumnwise, sources
 
 # attributes of the inner fit that are about its own columns and rows
 OF_COLUMNS = {

@@ -1,12 +1,28 @@
-"""The forms of models that are arrays of weights: additive ones and layers."""
+"""The forms of models that are arrays: additive ones, layers, kernel machines.
+
+With J the moved columns, s a support vector, and x_-J the other columns, a separable
+kernel k(x, s) is a sum of products of a function of (x_-J, s) and one of (v, s):
+
+    Gaussian     exp(-d(x_-J, s)) exp(-d(v, s_J)) with d = gamma sum_j (x_j - s_j)^2
+    polynomial   (gamma x's + c)^d = sum_r binomial(d, r) (gamma x_-J's + c)^(d - r)
+                                                          (gamma v's_J)^r
+
+so that the curves of all rows are matrix products. The sigmoid kernel is evaluated
+value by value.
+
+Every gradient by x is A(x, s) s or A(x, s) (s - x), with one number A for each pair:
+the gradient of a sum over support vectors is a matrix product as well.
+"""
 
 from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from skvarimp._data.base_table import dense
-from skvarimp._models.affine import affine
-from skvarimp._models.forms import BehindSteps, LinkedForm, numbers
+from skvarimp._models.forms import LinkedForm, numbers
 from skvarimp._models.links import IDENTITY, NoGradient, logistic
 
 
@@ -49,10 +65,6 @@ class Additive(LinkedForm):
         scores = self.scores(X)
         shape = (*scores.shape, len(self.weights))
         return scores, np.broadcast_to(self.weights.T[:, np.newaxis], shape)
-
-    def magnitude(self, X):
-        largest = dense(abs(numbers(X)).max(axis=0))
-        return (largest @ np.abs(self.weights) + np.abs(self.intercept)).max()
 
     @property
     def elements_per_row(self):
@@ -145,10 +157,6 @@ class Layers(LinkedForm):
     def smooth(self):
         return self.link.smooth and self.activation != "relu"
 
-    def magnitude(self, X):
-        layers, _ = self._values(X)
-        return (abs(layers[-1]) @ np.abs(self.weights[-1])).max()
-
     @property
     def elements_per_row(self):
         """All layers, the two widest slopes, a link's temporaries."""
@@ -173,14 +181,207 @@ class Layers(LinkedForm):
         return Additive(weights=W, intercept=b, link=self.link, single=self.single)
 
 
-def linear_part(form, n_columns):
-    """The linear `Additive` form that a form of n_columns columns is, or None.
+FAR = 1e5  # larger squares leave fewer than ten digits of a power of e near 0
 
-    Affine steps in front are multiplied in. Layers are never linear here, even without
-    a bend: their coefficients are products of weights. Other steps raise NotAffine.
+
+def _without(X, columns):
+    """All other columns; sparse ones keep their places and are 0 there."""
+    if not sparse.issparse(X):
+        return np.delete(X, columns, axis=1)
+    rest = X.tocsr(copy=True)
+    rest.data[np.isin(rest.indices, columns)] = 0.0
+    return rest
+
+
+def _products(A, B):
+    return dense(A @ B.T)
+
+
+def _squares(A):
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).reshape(-1)
+    return np.einsum("ij,ij->i", A, A)
+
+
+def is_far(gamma, *vectors):
+    """Whether |x|^2 - 2 x's + |s|^2 loses digits that the Gaussian kernel shows."""
+    return any(gamma * _squares(A).max(initial=0.0) > FAR for A in vectors)
+
+
+def _beside(A, *columns):
+    """A with two more columns."""
+    more = np.column_stack([np.broadcast_to(c, A.shape[0]) for c in columns])
+    stack = sparse.hstack if sparse.issparse(A) else np.hstack
+    return stack([A, more])
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """exp(-gamma |x - s|^2).
+
+    Attributes
+    ----------
+    gamma : float
+    origin : ndarray of shape (n_columns,)
+        The middle of the support vectors. Distances do not depend on it, but the
+        rounding of their products does. Not used for sparse vectors.
     """
-    if isinstance(form, BehindSteps):
-        steps = affine(form.steps, n_columns)
-        inner = linear_part(form.form, steps.matrix.shape[1])
-        return None if inner is None else inner.after(steps)
-    return form if isinstance(form, Additive) and not form.parts else None
+
+    gamma: float
+    origin: np.ndarray
+    separable = True
+
+    def whole(self, X, S):
+        """The kernel itself, (n_rows, n_support)."""
+        return self.others(X, S, [])[0]
+
+    def others(self, X, S, columns):
+        """Functions of the unmoved columns, a list of (n_rows, n_support)."""
+        X, S = _without(X, columns), _without(S, columns)
+        if not sparse.issparse(X):
+            origin = np.delete(self.origin, columns)
+            X, S = X - origin, S - origin
+        # -|x - s|^2 = (sqrt(2) x, |x|^2, -1)' (sqrt(2) s, -1, |s|^2)
+        root = np.sqrt(2.0 * self.gamma)
+        X, S = X * root, S * root
+        x_squares, s_squares = _squares(X) / 2.0, _squares(S) / 2.0
+        if not sparse.issparse(X) and max(x_squares.max(), s_squares.max()) > FAR:
+            power = cdist(X, S, "sqeuclidean") / -2.0
+        else:
+            power = _products(_beside(X, x_squares, -1.0), _beside(S, -1.0, s_squares))
+        return [np.exp(power, out=power)]
+
+    def moved(self, values, S, columns):
+        """Functions of the moved columns, a list of (n_support, n_cells)."""
+        power = 0.0
+        for own, moved in zip(dense(S[:, columns]).T, values.T):
+            power = power - self.gamma * (own[:, np.newaxis] - moved) ** 2
+        return [np.exp(power)]
+
+    def slope(self, X, S):
+        """The gradient's A, (n_rows, n_support), and whether it points to s - x."""
+        return 2.0 * self.gamma * self.whole(X, S), True
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial:
+    """(gamma x's + offset)^degree; the offset may be one for each s."""
+
+    gamma: float
+    offset: float | np.ndarray
+    degree: int
+    separable = True
+
+    def whole(self, X, S):
+        return self._inner(X, S) ** self.degree
+
+    def _inner(self, X, S):
+        return self.gamma * _products(X, S) + self.offset
+
+    def others(self, X, S, columns):
+        inner = self._inner(_without(X, columns), _without(S, columns))
+        powers = [np.ones_like(inner)]
+        for _ in range(self.degree):
+            powers.append(powers[-1] * inner)
+        return powers[::-1]
+
+    def moved(self, values, S, columns):
+        inner = self.gamma * (dense(S[:, columns]) @ values.T)
+        return [comb(self.degree, r) * inner**r for r in range(self.degree + 1)]
+
+    def slope(self, X, S):
+        factor = self.degree * self.gamma
+        return factor * self._inner(X, S) ** (self.degree - 1), False
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid:
+    """tanh(gamma x's + offset); the offset may be one for each s."""
+
+    gamma: float
+    offset: float | np.ndarray
+    separable = False
+
+    def whole(self, X, S):
+        return np.tanh(self.others(X, S, []))
+
+    def others(self, X, S, columns):
+        """The argument without the moved columns, (n_rows, n_support)."""
+        inner = _products(_without(X, columns), _without(S, columns))
+        return self.gamma * inner + self.offset
+
+    def moved(self, values, S, columns):
+        """The moved columns' part of the argument, (n_support, n_cells)."""
+        return self.gamma * (dense(S[:, columns]) @ values.T)
+
+    def slope(self, X, S):
+        return self.gamma * (1.0 - self.whole(X, S) ** 2), False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KernelSum(LinkedForm):
+    """Scores sum_m dual[q, m] k(x, s_m) + b_q.
+
+    Attributes
+    ----------
+    kernel : Gaussian, Polynomial or Sigmoid
+        k.
+    support : ndarray or sparse array of shape (n_support, n_columns)
+    dual : ndarray of shape (n_scores, n_support)
+    intercept : ndarray of shape (n_scores,)
+    by_products : bool
+        Whether the model itself takes squared distances by products.
+    """
+
+    kernel: object
+    support: object
+    dual: np.ndarray
+    intercept: np.ndarray
+    by_products: bool = False
+
+    def _kernel(self, X):
+        return self.kernel.whole(X, self.support_like(X))
+
+    def support_like(self, X):
+        """The support vectors in the kind of array that X is."""
+        if sparse.issparse(X):
+            return sparse.csr_array(self.support)
+        return dense(self.support)
+
+    def scores(self, X):
+        return (self._kernel(numbers(X)) @ self.dual.T + self.intercept).T
+
+    def cancels(self, X):
+        """Whether the terms of the scores of numbers X cancel but for rounding."""
+        kernel = self._kernel(X)
+        terms = np.abs(kernel) @ np.abs(self.dual).T
+        return terms.max() > 1e6 * np.abs(kernel @ self.dual.T + self.intercept).max()
+
+    def slopes(self, X):
+        X = dense(numbers(X))
+        S = self.support_like(X)
+        pairs, shifted = self.kernel.slope(X, S)
+        slopes = np.empty((len(self.dual), *X.shape))
+        for of_score, alpha in zip(slopes, self.dual):
+            weighted = pairs * alpha
+            of_score[:] = weighted @ S
+            if shifted:
+                of_score -= weighted.sum(axis=1)[:, np.newaxis] * X
+        return self.scores(X), slopes
+
+    @property
+    def elements_per_row(self):
+        n_support, n_columns = self.support.shape
+        return 6 * n_support + 3 * n_columns * len(self.dual)
+
+    def after(self, steps):
+        """Kernels of inner products see x A + b through A s and b's.
+
+        (x A + b)'s = x (A s) + b's
+        """
+        if isinstance(self.kernel, Gaussian):
+            return None
+        S = self.support_like(np.empty(0))
+        offset = self.kernel.offset + self.kernel.gamma * (S @ steps.shift)
+        kernel = replace(self.kernel, offset=offset)
+        return replace(self, kernel=kernel, support=(steps.matrix @ S.T).T)

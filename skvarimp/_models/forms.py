@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skvarimp._data.table import as_table
-from skvarimp._models.affine import affine, selection
 from skvarimp._models.links import IDENTITY, Mixed, NoGradient, Then
+from skvarimp._models.transformers import affine, selection
 from skvarimp._running.guards import users_code
 
 
@@ -71,10 +71,6 @@ class Form:
         """
         raise NoGradient(f"the form {type(self).__name__} has no gradient")
 
-    def magnitude(self, X):
-        """Size of the terms that a score adds up. Its rounding is relative to this."""
-        return 0.0
-
     @property
     def elements_per_row(self):
         """How many numbers the gradient of one row takes in memory."""
@@ -128,6 +124,10 @@ class LinkedForm(Form):
 
     link: object = IDENTITY
     single: bool = False
+
+    @property
+    def smooth(self):
+        return self.link.smooth
 
     def outputs(self, X):
         return self.link(self.scores(X))[0]
@@ -201,9 +201,6 @@ class Combined(LinkedForm):
         outputs, slopes = zip(*(form.gradient(X) for form, _ in self.members))
         return np.concatenate(outputs), np.concatenate(slopes)
 
-    def magnitude(self, X):
-        return max(form.magnitude(X) for form, _ in self.members)
-
     @property
     def piecewise_constant(self):
         return all(form.piecewise_constant for form, _ in self.members)
@@ -258,9 +255,6 @@ class BehindSteps(Form):
         outputs, slopes = self.form.gradient(self._behind(X))
         flat = slopes.reshape(-1, slopes.shape[-1]) @ matrix.T
         return outputs, flat.reshape(*outputs.shape, matrix.shape[0])
-
-    def magnitude(self, X):
-        return self.form.magnitude(self._behind(X))
 
     @property
     def elements_per_row(self):

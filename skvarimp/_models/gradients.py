@@ -6,14 +6,15 @@ model's own output. It takes central differences where the form has no gradient.
 
 import numpy as np
 
-from skvarimp._data.base_table import spread_over
+from skvarimp._data.base_table import dense, spread_over
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import as_table
-from skvarimp._models.array_forms import linear_part
-from skvarimp._models.forms import NotReadable
+from skvarimp._models.array_forms import Additive
+from skvarimp._models.forms import BehindSteps, NotReadable, numbers
 from skvarimp._models.links import IDENTITY, NoGradient, PiecewiseConstant
 from skvarimp._models.model import Model, is_exactly
-from skvarimp._models.registry import read, reads_trees, unwrapped
+from skvarimp._models.registry import read, unwrapped
+from skvarimp._models.transformers import affine
 from skvarimp._running.guards import users_code, warn
 from skvarimp._running.memory import at_once, call_slices, even_slices
 from skvarimp.exceptions import ResponseWarning
@@ -129,20 +130,19 @@ def differentiable(model, X):
             raise NoGradient(str(declined)) from None
     if form.piecewise_constant:
         raise PiecewiseConstant(f"the response of {name} is piecewise constant")
-    outputs, _ = form.gradient(probed.native)
+    outputs, slopes = form.gradient(probed.native)
     own = model(probed.copy()).T
     # Coefficients in single precision predict in single precision.
     tolerance = 1e-4 if form.single else 1e-8
-    if outputs.shape == own.shape:
-        gap = np.abs(outputs - own).max()
-        size = max(np.abs(own).max(), form.magnitude(probed.native), 1e-300)
-        if gap <= tolerance * size:
-            return form
-        difference = f"by {gap:.3g}"
-    else:
-        difference = f"in shape: {outputs.T.shape} against {own.T.shape}"
+    same_shape = outputs.shape == own.shape
+    gap = np.abs(outputs - own).max() if same_shape else np.inf
+    # terms that cancel are larger than their sum, and so is their rounding
+    terms = (np.abs(slopes) * np.abs(dense(numbers(probed)))).sum(axis=-1).max()
+    size = max(np.abs(own).max(), terms, 1e-300)
+    if gap <= tolerance * size:
+        return form
     warn(
-        f"The formula for {name} differs from its own {model.method} {difference}; "
+        f"The formula for {name} differs from its own {model.method} by {gap:.3g}; "
         "central differences are used.",
         ResponseWarning,
     )
@@ -153,7 +153,7 @@ def _trees_behind(model, table):
     """The form of trees behind a pipeline's steps that mix columns, or None."""
     estimator = unwrapped(model.estimator)
     in_pipeline = is_exactly(estimator, "sklearn.pipeline", "Pipeline")
-    if not in_pipeline or not reads_trees(estimator[-1]):
+    if not in_pipeline:
         return None
     with users_code():
         behind = as_table(estimator[:-1].transform(table.copy()))
@@ -191,15 +191,26 @@ def linear_coefficients(model, X):
     ([[2.0]], [1.0])
     """
     table = as_table(X)
-    if reads_trees(model.estimator):
-        return None
     try:
-        form = linear_part(differentiable(model, table), table.n_columns)
+        form = _linear_part(differentiable(model, table), table.n_columns)
     except NoGradient:
         return None
     if form is None or form.link is not IDENTITY:
         return None
     return form.weights.T, form.intercept
+
+
+def _linear_part(form, n_columns):
+    """The linear `Additive` form that a form of n_columns columns is, or None.
+
+    Affine steps in front are multiplied in. Layers are never linear here, even without
+    a bend: their coefficients are products of weights. Other steps raise NotAffine.
+    """
+    if isinstance(form, BehindSteps):
+        steps = affine(form.steps, n_columns)
+        inner = _linear_part(form.form, steps.matrix.shape[1])
+        return None if inner is None else inner.after(steps)
+    return form if isinstance(form, Additive) and not form.parts else None
 
 
 def piecewise_constant(model, X):

@@ -232,16 +232,6 @@ class LargestScore(LabelLink):
         return np.subtract(*np.partition(scores, (-2, -1), axis=0)[[-1, -2]])
 
 
-class LargestNumber(LargestScore):
-    """The number of the largest score, of the first of equal ones."""
-
-    def n_outputs(self, n_scores):
-        return 1
-
-    def decided(self, scores):
-        return scores.argmax(axis=0)[np.newaxis].astype(np.float64)
-
-
 @dataclass(frozen=True)
 class EachOutput(Link):
     """Scores of all classes of several outputs; the first of two classes is dropped.

@@ -121,16 +121,6 @@ EXPONENTIAL = Elementwise("exponential")
 LOGISTIC = Elementwise("logistic")
 
 
-@dataclass(frozen=True)
-class Each(Link):
-    """Any other function of each score."""
-
-    function: object
-
-    def __call__(self, scores):
-        return self.function(scores), None
-
-
 class Softmax(Link):
     """exp(s_q) / sum_r exp(s_r)."""
 
@@ -175,30 +165,6 @@ class Shares(Link):
         total = np.where(total < self.SMALLEST, 1.0, total)[:, np.newaxis]
         shares = scores[:, :, np.newaxis] / total
         return (slopes - shares * slopes.sum(axis=0)) / total
-
-
-class ClippedLine(Link):
-    """(clip(s, -1, 1) + 1) / 2, of several scores divided by their sum.
-
-    The probabilities of the modified Huber loss; uniform where all scores are at
-    most -1, which is a jump.
-    """
-
-    NEAR = 1e-6  # a smaller sum amplifies rounding
-
-    def __call__(self, scores):
-        shares = (np.clip(scores, -1.0, 1.0) + 1.0) / 2.0
-        if len(scores) == 1:
-            return shares, None
-        near = np.abs(scores.max(axis=0) + 1.0) < max(self.NEAR, tolerance(scores))
-        return Shares(uniform=True)(shares)[0], near
-
-    def chain(self, scores, slopes):
-        """The gradient is 0 where a score is clipped."""
-        changes = slopes * (np.abs(scores) < 1.0)[:, :, np.newaxis] / 2.0
-        if len(scores) == 1:
-            return changes
-        return Shares().chain((np.clip(scores, -1.0, 1.0) + 1.0) / 2.0, changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,16 +260,9 @@ class WeightedMedian(Link):
         return 1
 
     def __call__(self, scores):
-        return np.take_along_axis(scores, self._which(scores), axis=0), None
-
-    def _which(self, scores):
-        """Which score it is, (1, ...): the first that half the weight reaches."""
+        """The score that half the weight reaches first."""
         order = np.argsort(scores, axis=0)
         mass = np.cumsum(self.weights[order], axis=0)
         rank = (mass >= 0.5 * mass[-1]).argmax(axis=0)[np.newaxis]
-        return np.take_along_axis(order, rank, axis=0)
-
-    def chain(self, scores, slopes):
-        """The gradient is that of the member in the middle."""
-        which = self._which(scores)
-        return np.take_along_axis(slopes, which[:, :, np.newaxis], axis=0)
+        which = np.take_along_axis(order, rank, axis=0)
+        return np.take_along_axis(scores, which, axis=0), None

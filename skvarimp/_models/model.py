@@ -63,11 +63,7 @@ class Model:
     """
 
     def __init__(
-        self,
-        estimator,
-        response_method="auto",
-        prefer=RESPONSE_METHODS,
-        y=None,
+        self, estimator, response_method="auto", prefer=RESPONSE_METHODS, y=None
     ):
         self.estimator, self.target_names = estimator, names_in(y)
         self.classifier = is_classifier(estimator)

@@ -14,7 +14,7 @@ from skvarimp.exceptions import ResponseWarning
 # The only list of models that are read: for each package the functions in `readers`
 # that read its types, and the types' public names.
 READERS = {
-    "sklearn.pipeline": {"wrappers.read_pipeline": "Pipeline"},
+    "sklearn.pipeline": {"pipelines.read_pipeline": "Pipeline"},
     "sklearn.model_selection": {
         "wrappers.read_inside": "GridSearchCV RandomizedSearchCV "
         "HalvingGridSearchCV HalvingRandomSearchCV",
@@ -25,22 +25,22 @@ READERS = {
     "sklearn.compose": {
         "wrappers.read_transformed_target": "TransformedTargetRegressor",
     },
-    "sklearn.calibration": {"meta.read_calibrated": "CalibratedClassifierCV"},
+    "sklearn.calibration": {"wrappers.read_calibrated": "CalibratedClassifierCV"},
     "sklearn.multiclass": {
-        "meta.read_one_versus_rest": "OneVsRestClassifier",
+        "wrappers.read_one_versus_rest": "OneVsRestClassifier",
     },
     "sklearn.multioutput": {
-        "meta.read_multi_output": "MultiOutputRegressor MultiOutputClassifier",
+        "wrappers.read_multi_output": "MultiOutputRegressor MultiOutputClassifier",
     },
     "sklearn.ensemble": {
         "wrappers.read_vote": "VotingRegressor VotingClassifier",
         "wrappers.read_bagging": "BaggingRegressor BaggingClassifier",
-        "wrappers.read_weighted_median": "AdaBoostRegressor",
-        "meta.read_stacking": "StackingRegressor StackingClassifier",
+        "wrappers.read_stacking": "StackingRegressor StackingClassifier",
         "sklearn_trees.read": "RandomForestRegressor RandomForestClassifier "
         "ExtraTreesRegressor ExtraTreesClassifier GradientBoostingRegressor "
         "GradientBoostingClassifier HistGradientBoostingRegressor "
-        "HistGradientBoostingClassifier AdaBoostClassifier IsolationForest",
+        "HistGradientBoostingClassifier AdaBoostRegressor AdaBoostClassifier "
+        "IsolationForest",
     },
     "sklearn.tree": {
         "sklearn_trees.read": "DecisionTreeRegressor DecisionTreeClassifier "
@@ -54,18 +54,20 @@ READERS = {
     "catboost": {
         "catboost.read": "CatBoostRegressor CatBoostClassifier CatBoostRanker CatBoost",
     },
-    "sksurv.tree": {"survival.read_trees": "SurvivalTree ExtraSurvivalTree"},
+    "sksurv.tree": {
+        "sklearn_trees.read_survival_trees": "SurvivalTree ExtraSurvivalTree"
+    },
     "sksurv.ensemble": {
-        "survival.read_trees": "RandomSurvivalForest ExtraSurvivalTrees",
-        "survival.read_boosted_trees": "GradientBoostingSurvivalAnalysis",
-        "survival.read_componentwise": "ComponentwiseGradientBoostingSurvivalAnalysis",
+        "sklearn_trees.read_survival_trees": "RandomSurvivalForest ExtraSurvivalTrees",
+        "sklearn_trees.read_boosted_survival_trees": "GradientBoostingSurvivalAnalysis",
+        "arrays.read_componentwise": "ComponentwiseGradientBoostingSurvivalAnalysis",
     },
     "sksurv.linear_model": {
-        "linear.read_linear": "CoxPHSurvivalAnalysis IPCRidge",
-        "survival.read_coxnet": "CoxnetSurvivalAnalysis",
+        "arrays.read_linear": "CoxPHSurvivalAnalysis IPCRidge",
+        "arrays.read_coxnet": "CoxnetSurvivalAnalysis",
     },
     "sklearn.linear_model": {
-        "linear.read_linear": "LinearRegression Ridge RidgeCV Lasso LassoCV "
+        "arrays.read_linear": "LinearRegression Ridge RidgeCV Lasso LassoCV "
         "ElasticNet ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
         "MultiTaskElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC "
         "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV BayesianRidge "
@@ -76,33 +78,33 @@ READERS = {
         "wrappers.read_inside": "RANSACRegressor",
     },
     "sklearn.svm": {
-        "linear.read_linear": "LinearSVR LinearSVC",
-        "smooth.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
+        "arrays.read_linear": "LinearSVR LinearSVC",
+        "arrays.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
     },
     "sklearn.discriminant_analysis": {
-        "linear.read_linear": "LinearDiscriminantAnalysis",
-        "smooth.read_discriminant": "QuadraticDiscriminantAnalysis",
+        "arrays.read_linear": "LinearDiscriminantAnalysis",
+        "pipelines.read_discriminant": "QuadraticDiscriminantAnalysis",
     },
     "sklearn.cross_decomposition": {
-        "linear.read_linear": "PLSRegression PLSCanonical CCA",
+        "arrays.read_linear": "PLSRegression PLSCanonical CCA",
     },
-    "sklearn.neural_network": {"linear.read_perceptron": "MLPRegressor MLPClassifier"},
+    "sklearn.neural_network": {"arrays.read_perceptron": "MLPRegressor MLPClassifier"},
     "sklearn.naive_bayes": {
-        "linear.read_linear_naive_bayes": "MultinomialNB ComplementNB",
-        "smooth.read_gaussian_naive_bayes": "GaussianNB",
-        "linear.read_bernoulli_naive_bayes": "BernoulliNB",
-        "linear.read_categorical_naive_bayes": "CategoricalNB",
+        "arrays.read_linear_naive_bayes": "MultinomialNB ComplementNB",
+        "pipelines.read_gaussian_naive_bayes": "GaussianNB",
+        "arrays.read_bernoulli_naive_bayes": "BernoulliNB",
+        "arrays.read_categorical_naive_bayes": "CategoricalNB",
     },
-    "sklearn.neighbors": {"smooth.read_discriminant": "NearestCentroid"},
-    "sklearn.dummy": {"linear.read_constant": "DummyRegressor DummyClassifier"},
-    "sklearn.covariance": {"smooth.read_elliptic_envelope": "EllipticEnvelope"},
-    "sklearn.kernel_ridge": {"smooth.read_kernel_ridge": "KernelRidge"},
+    "sklearn.neighbors": {"pipelines.read_discriminant": "NearestCentroid"},
+    "sklearn.dummy": {"arrays.read_constant": "DummyRegressor DummyClassifier"},
+    "sklearn.covariance": {"pipelines.read_elliptic_envelope": "EllipticEnvelope"},
+    "sklearn.kernel_ridge": {"arrays.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",
     },
     "sklearn.gaussian_process": {
-        "smooth.read_smooth": "GaussianProcessRegressor",
-        "smooth.read_gaussian_process_classifier": "GaussianProcessClassifier",
+        "pipelines.read_smooth": "GaussianProcessRegressor",
+        "pipelines.read_gaussian_process_classifier": "GaussianProcessClassifier",
     },
 }
 # The same by type: package -> name -> the reader, as "module.function".
@@ -154,7 +156,8 @@ def serves_threads(estimator):
     What a user wrote may change as it predicts, and so may what holds it.
     """
     reader = reader_of(estimator)
-    return isinstance(reader, str) and not reader.startswith(("wrappers.", "meta."))
+    around_others = ("wrappers.", "pipelines.read_pipeline")
+    return isinstance(reader, str) and not reader.startswith(around_others)
 
 
 def read(model, table):
@@ -239,28 +242,10 @@ def _inside(estimator):
     reader = reader_of(estimator)
     if reader == "wrappers.read_inside":
         return answering(estimator)
-    if reader == "wrappers.read_pipeline":
+    if reader == "pipelines.read_pipeline":
         *steps, (_, last) = estimator.steps
         return None if any(step != "passthrough" for _, step in steps) else last
     if reader == "wrappers.read_vote":
         members = getattr(estimator, "estimators_", ())
         return members[0] if len(members) == 1 else None
     return None
-
-
-# Readers of trees alone. These models have no gradient and no coefficients, which is
-# known without reading them.
-TREE_READERS = (
-    "sklearn_trees",
-    "xgboost",
-    "lightgbm",
-    "catboost",
-    "survival.read_trees",
-    "survival.read_boosted_trees",
-)
-
-
-def reads_trees(estimator):
-    """Whether the model inside an estimator has a reader of trees."""
-    reader = reader_of(unwrapped(estimator))
-    return isinstance(reader, str) and reader.startswith(TREE_READERS)

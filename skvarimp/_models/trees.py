@@ -1,14 +1,23 @@
 """The form of trees and their ensembles: nodes, how splits see the columns, a link."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from skvarimp._data.base_table import factorized, is_missing
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import Form, NotReadable
-from skvarimp._models.links import IDENTITY
+from skvarimp._models.labels import AboveThreshold, class_link
+from skvarimp._models.links import (
+    EXPONENTIAL,
+    IDENTITY,
+    LOGISTIC,
+    SECOND,
+    Softmax,
+    Then,
+    scaled,
+)
 from skvarimp._models.tree_table import NodeTable
 
 
@@ -63,9 +72,6 @@ def single(values):
         return np.asarray(values).astype(np.float32)
 
 
-ROUNDING = 1e-11  # of sums over the trees; no share is as small
-
-
 @dataclass
 class Tree:
     """The nodes of one tree; node 0 is the root.
@@ -116,6 +122,13 @@ class Tree:
         return self.column < 0
 
 
+def in_column(values, k, n_raw):
+    """Values of one raw output, (n, n_raw); the others are 0."""
+    result = np.zeros((len(values), n_raw))
+    result[:, k] = values
+    return result
+
+
 @dataclass
 class Trees(Form):
     """A sum of trees behind a link.
@@ -164,22 +177,6 @@ class Trees(Form):
     def n_raw(self):
         """Number of raw outputs."""
         return self.trees[0].values.shape[1]
-
-    def gap(self):
-        """How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
-
-        A mean of shares is 0 if all shares are 0, and otherwise at least the smallest
-        share of one tree. The same holds for 1.
-        """
-        if self.link is not None or self.shares is None or np.any(self.offset):
-            return 0.0
-        smallest = np.inf
-        for tree, share in zip(self.trees, self.shares):
-            leaves = tree.values[tree.is_leaf]
-            sizes = np.stack([leaves, share - leaves])
-            counted = np.abs(sizes) > ROUNDING * share
-            smallest = sizes.min(where=counted, initial=smallest)
-        return smallest if ROUNDING < smallest < np.inf else 0.0
 
     def scores(self, X):
         """The raw outputs, (n_raw, n_samples)."""
@@ -269,87 +266,35 @@ class Upwards:
         return means
 
 
-@dataclass(frozen=True)
-class Recoded:
-    """Categories by their numbers, NaN where there is none.
+# Encoders of a column's values, (n,) to (n,) float64; see `Encoding.encoders`.
 
-    Attributes
-    ----------
-    categories : sequence
-        In the order of their numbers.
+
+def recoded(categories, values):
+    """The numbers of categories, given in their order; NaN where there is none."""
+    codes, first = factorized(values)
+    number_of = {category: k for k, category in enumerate(categories)}
+    numbers = [
+        np.nan if is_missing(level) else number_of.get(level, np.nan)
+        for level in values[first].tolist()
+    ]
+    return np.array(numbers, dtype=np.float64)[codes]
+
+
+def without_marker(marker, values):
+    """Numbers; NaN for the one that stands for missing, told in single precision."""
+    values = np.asarray(values, dtype=np.float64)
+    return np.where(single(values) == np.float32(marker), np.nan, values)
+
+
+def place_among(named, values):
+    """Places of numbers, cut to integers, among named ones (ascending); NaN stays.
+
+    All numbers without a name share the place after the last.
     """
-
-    categories: Sequence
-
-    def __call__(self, values):
-        """(n,) float64 of values of any type."""
-        codes, first = factorized(values)
-        number_of = {category: k for k, category in enumerate(self.categories)}
-        numbers = [
-            np.nan if is_missing(level) else number_of.get(level, np.nan)
-            for level in values[first].tolist()
-        ]
-        return np.array(numbers, dtype=np.float64)[codes]
-
-
-@dataclass(frozen=True)
-class Marked:
-    """A number that stands for a missing value, told in single precision.
-
-    Attributes
-    ----------
-    marker : float
-    """
-
-    marker: float
-
-    def __call__(self, values):
-        """(n,) float64 of numbers."""
-        values = np.asarray(values, dtype=np.float64)
-        same = single(values) == np.float32(self.marker)
-        return np.where(same, np.nan, values)
-
-
-@dataclass(frozen=True)
-class Band:
-    """Numbers near 0, which stand for 0 or for a missing value.
-
-    Attributes
-    ----------
-    width : float
-        Largest distance from 0.
-    number : float
-        What they stand for.
-    """
-
-    width: float
-    number: float
-
-    def __call__(self, values):
-        """(n,) float64 of numbers."""
-        values = np.asarray(values, dtype=np.float64)
-        return np.where(np.abs(values) <= self.width, self.number, values)
-
-
-@dataclass(frozen=True)
-class Positions:
-    """Categories' numbers, cut to integers, by their positions among the named ones.
-
-    Attributes
-    ----------
-    named : ndarray of shape (n_named,)
-        Ascending; other numbers have the position n_named.
-    """
-
-    named: np.ndarray
-
-    def __call__(self, values):
-        """(n,) float64 of numbers; NaN stays."""
-        values = np.trunc(np.asarray(values, dtype=np.float64))
-        position = np.searchsorted(self.named, values)
-        found = np.append(self.named, np.nan)[position] == values
-        position = np.where(found, position, len(self.named)).astype(np.float64)
-        return np.where(np.isnan(values), np.nan, position)
+    values = np.trunc(np.asarray(values, dtype=np.float64))
+    place = np.searchsorted(named, values)
+    found = np.append(named, np.nan)[place] == values
+    return np.where(np.isnan(values), np.nan, np.where(found, place, len(named)))
 
 
 def encoding_of(trees, others_left, single, encoders_of):
@@ -383,6 +328,40 @@ def encoding_of(trees, others_left, single, encoders_of):
     n_categories = {j: len(numbers) + 1 for j, numbers in named.items()}
     encoders = {j: [*encoders_of(j, j in named)] for j in numeric - {-1} | set(named)}
     for j, numbers in named.items():
-        encoders[j].append(Positions(numbers))
+        encoders[j].append(partial(place_among, numbers))
     encoders = {j: of_column for j, of_column in encoders.items() if of_column}
     return Encoding(single, n_categories, encoders)
+
+
+def linked(form, model, rows, raw, factor=1.0, threshold=0.0):
+    """A library's trees with the link that gives the model's own response.
+
+    Parameters
+    ----------
+    form : Trees
+        Without a link.
+    model : Model
+        It is asked for its response at some rows.
+    rows : {array, frame, sparse} of shape (n_rows, n_columns)
+        In a container that the model takes.
+    raw : ndarray of shape (n_raw, n_rows)
+        The form's raw outputs of these rows.
+    factor : float, default=1.0
+        What the raw outputs are multiplied by first.
+    threshold : float, default=0.0
+        Above it one raw output stands for the second class.
+    """
+    own = model(rows).T
+    if model.kind == "label":
+        several = len(model.class_lists) > 1  # labels of yes or no
+        link = class_link("predict", len(raw), threshold=threshold)
+        return replace(form, link=AboveThreshold() if several else link)
+    links = [IDENTITY, *(scaled(factor, k) for k in (LOGISTIC, EXPONENTIAL, Softmax()))]
+    if len(raw) == 2 and len(own) == 1:  # the second of two classes
+        links = [Then(link, SECOND) for link in links]
+    with np.errstate(over="ignore"):  # in a function that is not the model's
+        gaps = [np.abs(link(raw)[0] - own).max() for link in links]
+    best = int(np.argmin(gaps))
+    if len(raw) != len(own) > 1 or gaps[best] > 1e-4 * np.abs(own).max():
+        raise NotReadable("its outputs are no known function of the sums of its leaves")
+    return replace(form, link=links[best])

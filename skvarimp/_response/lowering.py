@@ -13,9 +13,8 @@ import numpy as np
 from skvarimp._data.base_table import side_by_side, spread_over
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.statistics import Units
-from skvarimp._models.array_forms import Additive, Layers
+from skvarimp._models.array_forms import Additive, KernelSum, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
-from skvarimp._models.kernels import KernelSum
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import BlackBoxResponse

@@ -5,10 +5,10 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from skvarimp._data.table import check_fitted
-from skvarimp._models.affine import NotAffine, chained
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.readers.linear import linear_form
+from skvarimp._models.readers.arrays import linear_form
 from skvarimp._models.registry import unwrapped
+from skvarimp._models.transformers import NotAffine, chained
 from skvarimp.sequence._machine import MACHINES, unfold_machine
 from skvarimp.sequence._sequences import check_alphabet, encode, iterate_codes
 from skvarimp.sequence._vectorizer import OligomerVectorizer

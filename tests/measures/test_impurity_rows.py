@@ -377,9 +377,6 @@ def test_several_targets_of_libraries():
     cat = pytest.importorskip("catboost")
     boosters = [
         xgb.XGBRegressor(n_estimators=4, max_depth=2),
-        xgb.XGBRegressor(
-            n_estimators=4, max_depth=2, multi_strategy="multi_output_tree"
-        ),
         cat.CatBoostRegressor(
             iterations=4,
             depth=2,

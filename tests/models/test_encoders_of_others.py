@@ -58,12 +58,12 @@ ENCODERS = (
     "BackwardDifferenceEncoder BaseNEncoder BinaryEncoder CatBoostEncoder CountEncoder "
     "CountTargetEncoder GrayEncoder HelmertEncoder JamesSteinEncoder "
     "LeaveOneOutEncoder MEstimateEncoder MultiHotEncoder OneHotEncoder OrdinalEncoder "
-    "PolynomialEncoder QuantileEncoder RankHotEncoder SumEncoder SummaryEncoder "
-    "TargetEncoder WOEEncoder"
+    "PolynomialEncoder QuantileEncoder RankHotEncoder SumEncoder TargetEncoder "
+    "WOEEncoder"
 )
 
 
-LIGHT = ("CatBoostEncoder", "CountEncoder", "OneHotEncoder", "SummaryEncoder")
+LIGHT = ("CatBoostEncoder", "CountEncoder", "OneHotEncoder")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,6 @@ def test_options_of_category_encoders():
     for encoder, target in (
         (encoders.OneHotEncoder(use_cat_names=True, drop_invariant=True), y),
         (encoders.TargetEncoder(cols=["c", "d"]), y),
-        (encoders.SummaryEncoder(quantiles=(0.1, 0.5, 0.9)), y),
         (encoders.CountTargetEncoder(), labels),
     ):
         target = np.asarray(target if target is y else labels.factorize()[0])
@@ -115,6 +114,7 @@ def test_category_encoders_that_mix_columns():
     X, y = data()
     for encoder, why in (
         (encoders.HashingEncoder(max_process=1), "HashingEncoder is not a column-wise"),
+        (encoders.SummaryEncoder(), "SummaryEncoder is not a column-wise"),
         (
             encoders.TargetEncoder(composite_cols=[("c", "d")]),
             "TargetEncoder encodes columns together",

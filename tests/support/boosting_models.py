@@ -153,7 +153,6 @@ XGBOOST = {
     "two counts": _xgb(
         objective="count:poisson", target=lambda y: np.exp(_both(y / 3))
     ),
-    "two targets, one tree": _xgb(target=_both, multi_strategy="multi_output_tree"),
     "missing is 0": _xgb(missing=0.0),
     "weak, monotone": _xgb(monotone_constraints="(1,0,0,-1,0)", base_score=2.5),
     "classes": _xgb("XGBClassifier", target=_numbers),
@@ -164,7 +163,6 @@ XGBOOST = {
     "softmax, labels": _xgb("XGBClassifier", "predict", three, **_three_softmax),
     "3 targets": _xgb("XGBClassifier", target=_labels),
     "3 targets, labels": _xgb("XGBClassifier", "predict", _labels),
-    "hinge": _xgb("XGBClassifier", target=_numbers, objective="binary:hinge"),
     "hinge, labels": _xgb(
         "XGBClassifier", "predict", _numbers, objective="binary:hinge"
     ),
@@ -173,12 +171,10 @@ XGBOOST = {
     "native, squares": _xgb_native("reg:squarederror", lambda y: y),
     "native, logistic": _xgb_native("binary:logistic"),
     "native, raw": _xgb_native("binary:logitraw"),
-    "native, hinge": _xgb_native("binary:hinge"),
     "native, Cox": _xgb_native("survival:cox", np.exp),
     "native, failure time": _xgb_aft,
     "native, softprob": _xgb_native("multi:softprob", three, num_class=3),
     "native, 2 of softprob": _xgb_native("multi:softprob", num_class=2),
-    "native, softmax": _xgb_native("multi:softmax", three, num_class=3),
 }
 
 LGBM = {"n_jobs": 1, "n_estimators": 8, "min_child_samples": 3, "verbose": -1}
@@ -221,7 +217,6 @@ _forest = {"boosting_type": "rf", "subsample": 0.7, "subsample_freq": 1}
 
 LIGHTGBM = {
     "squares": _lgbm(),
-    "roots": _lgbm(reg_sqrt=True),
     "absolute": _lgbm(objective="regression_l1"),
     "Huber": _lgbm(objective="huber"),
     "fair": _lgbm(objective="fair"),
@@ -231,12 +226,10 @@ LIGHTGBM = {
     "gamma": _lgbm(objective="gamma", target=np.exp),
     "tweedie": _lgbm(objective="tweedie", target=np.exp),
     "cross-entropy": _lgbm(objective="cross_entropy", target=_between),
-    "cross-entropy, rates": _lgbm(objective="cross_entropy_lambda", target=_between),
     "own objective": _lgbm(objective=_own_gradient),
     "dart": _lgbm(boosting_type="dart"),
     "forest": _lgbm(**_forest),
     "early stopping": _lgbm_stopped,
-    "zero is missing": _lgbm(zero_as_missing=True),
     "missing is zero": _lgbm(use_missing=False),
     "extra trees": _lgbm(extra_trees=True),
     "classes": _lgbm("LGBMClassifier", target=two, sigmoid=2.0),
@@ -291,8 +284,6 @@ def _cat_stopped(cat, X, y):
 
 CATBOOST = {
     "squares": _cat(),
-    "by depth": _cat(grow_policy="Depthwise"),
-    "lossguide": _cat(grow_policy="Lossguide", max_leaves=7),
     "early stopping": _cat_stopped,
     "missing above": _cat(nan_mode="Max"),
     "absolute": _cat(loss_function="MAE"),
@@ -308,9 +299,6 @@ CATBOOST = {
     "shares": _cat("CatBoostClassifier", target=_between, loss_function="CrossEntropy"),
     "3 classes": _cat("CatBoostClassifier", target=three),
     "3 classes, labels": _cat("CatBoostClassifier", "predict", three),
-    "3 classes, by depth": _cat(
-        "CatBoostClassifier", target=three, grow_policy="Depthwise"
-    ),
     "2 of softmax": _cat("CatBoostClassifier", target=two, loss_function="MultiClass"),
     "one against others": _cat(
         "CatBoostClassifier", target=three, loss_function="MultiClassOneVsAll"

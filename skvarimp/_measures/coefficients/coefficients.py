@@ -34,7 +34,7 @@ from skvarimp._measures.coefficients.statistics import (
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import as_columns
 from skvarimp._models.model import is_classifier, names_in, target_names
-from skvarimp._models.readers.linear import linear_form
+from skvarimp._models.readers.arrays import linear_form
 from skvarimp._models.registry import unwrapped
 from skvarimp._types import AnyEstimator, Matrix
 

@@ -11,7 +11,7 @@ from skvarimp._data.statistics import divided
 from skvarimp._measures.behind_transformers import set_columns
 from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.readers.linear import layer_weights
+from skvarimp._models.readers.arrays import layer_weights
 from skvarimp._models.registry import unwrapped
 
 

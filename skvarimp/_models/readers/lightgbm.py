@@ -2,51 +2,37 @@
 
 Values are compared and leaves are summed in double precision. In most containers a
 number near 0 counts as 0. The missing type of a split tells where missing values go:
-with 0 (none), in the direction that the split says (NaN), or there together with 0
-(zero). A category goes left if the split names it. Missing categories go right.
+with 0 (none), or in the direction that the split says (NaN). A category goes left if
+the split names it. Missing categories go right.
 """
+
+from functools import partial
 
 import numpy as np
 
+from skvarimp._data.base_table import spread_over
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import SparseTable
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.labels import class_link
-from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Each, Softmax, scaled
-from skvarimp._models.trees import Band, Recoded, Tree, Trees, encoding_of
+from skvarimp._models.trees import (
+    Tree,
+    Trees,
+    encoding_of,
+    linked,
+    recoded,
+)
 
 ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
 MISSING_NONE, MISSING_ZERO = 0, 1  # its bits above
-
-
-def signed_square(roots):
-    """The inverse of the roots that `reg_sqrt` takes, with their signs."""
-    return np.sign(roots) * roots**2
-
-
-def rate(raw):
-    """log(1 + exp(raw))."""
-    return np.logaddexp(0.0, raw)
-
-
-# Objective -> link of the raw outputs, name of the loss, name of its parameter.
-OBJECTIVES = {
-    "regression": (None, "squared error", None),
-    "regression_l1": (None, "absolute error", None),
-    "huber": (None, "huber", "alpha"),
-    "fair": (None, "fair", "fair_c"),
-    "quantile": (None, "quantile", "alpha"),
-    "mape": (None, "relative error", None),
-    **{name: (None, name, None) for name in ("lambdarank", "rank_xendcg", "custom")},
-    "poisson": (EXPONENTIAL, "poisson", None),
-    "gamma": (EXPONENTIAL, "gamma", None),
-    "tweedie": (EXPONENTIAL, "tweedie", "tweedie_variance_power"),
-    "binary": (LOGISTIC, "log loss", "sigmoid"),
-    "multiclassova": (LOGISTIC, "log loss", "sigmoid"),
-    "multiclass": (Softmax(), "softmax", None),
-    "cross_entropy": (LOGISTIC, "log loss", None),
-    "cross_entropy_lambda": (Each(rate), "log loss of rates", None),
+LINKED_ROWS = 20  # at which the link is looked for
+LOSSES = {
+    "regression": "squared error",
+    "regression_l1": "absolute error",
+    "poisson": "poisson",
+    "gamma": "gamma",
+    **dict.fromkeys(("binary", "multiclassova", "cross_entropy"), "log loss"),
+    "multiclass": "softmax",
 }
 
 
@@ -68,12 +54,16 @@ def read(model, table):
     n_raw = int(header["num_tree_per_iteration"])
     share = n_raw / len(blocks) if divided else 1.0
     trees = [_tree(block, t % n_raw, n_raw, share) for t, block in enumerate(blocks)]
-    encoding = _encoding(booster, trees, blocks, table)
-    link = _link(header, model, native, n_raw)
-    if averaged:
-        return Trees(trees, encoding, link)
-    stages = np.arange(len(trees)) // n_raw
-    return Trees(trees, encoding, link, stages=stages, loss=_loss(header, booster))
+    objective, _, options = header.get("objective", "custom").partition(" ")
+    sigmoid = float(options.partition("sigmoid:")[2] or 1.0)
+    stages = loss = None
+    if not averaged:
+        stages = np.arange(len(trees)) // n_raw
+        loss = LOSSES.get(objective, f"{objective} of LightGBM"), sigmoid
+    encoding = _encoding(booster, trees, table)
+    form = Trees(trees, encoding, stages=stages, loss=loss)
+    rows = table.take(spread_over(table.n_samples, LINKED_ROWS)).native
+    return linked(form, model, rows, form.scores(rows), sigmoid)
 
 
 def _refuse_rounded_integers(table):
@@ -117,6 +107,8 @@ def _tree(block, group, n_raw, share):
     threshold = _numbers(block, "threshold")
     nominal = (decision & NOMINAL) > 0
     default_left = (decision & DEFAULT_LEFT) > 0
+    if np.any((decision >> 2 == MISSING_ZERO) & ~nominal):
+        raise NotReadable("its splits take 0 for a missing value (zero_as_missing)")
     as_zero = decision >> 2 == MISSING_NONE
     missing_left = np.where(as_zero, threshold >= 0, default_left) & ~nominal
     none = np.full(n_leaves, -1)
@@ -155,20 +147,23 @@ def _sets(block, nominal, threshold):
 # Columns
 
 
-def _encoding(booster, trees, blocks, table):
+def _encoding(booster, trees, table):
     """The encoding of the columns that trees split on."""
     labels = _pandas_labels(booster, table)
-    missing_zero = _where_zero_is_missing(blocks)
 
     def encoders_of(j, nominal):
         if j in labels:
-            yield Recoded(labels[j])
-        if j in missing_zero:
-            yield Band(ZERO, np.nan)
-        elif not nominal and _drops_near_zero(table):
-            yield Band(ZERO, 0.0)
+            yield partial(recoded, labels[j])
+        if not nominal and _drops_near_zero(table):
+            yield without_near_zero
 
     return encoding_of(trees, False, False, encoders_of)
+
+
+def without_near_zero(values):
+    """Numbers; 0 for those next to it."""
+    values = np.asarray(values, dtype=np.float64)
+    return np.where(np.abs(values) <= ZERO, 0.0, values)
 
 
 def _drops_near_zero(table):
@@ -189,52 +184,3 @@ def _pandas_labels(booster, table):
     if len(known) != len(columns):
         raise NotReadable("X has other category columns than the model's training data")
     return dict(zip(columns, known))
-
-
-def _where_zero_is_missing(blocks):
-    """Columns whose splits send 0 with missing values: all splits, or none."""
-    missing, others = set(), set()
-    for block in blocks:
-        decision = _numbers(block, "decision_type", np.intp)
-        numeric = (decision & NOMINAL) == 0
-        column = _numbers(block, "split_feature", np.intp)
-        as_missing = decision >> 2 == MISSING_ZERO
-        missing.update(column[numeric & as_missing].tolist())
-        others.update(column[numeric & ~as_missing].tolist())
-    if missing & others:
-        raise NotReadable("0 is missing to some splits on a column and not to others")
-    return missing
-
-
-# Links
-
-
-def _link(header, model, native, n_raw):
-    objective, *options = header.get("objective", "custom").split()
-    if model.method == "decision_function":
-        return None
-    if objective not in OBJECTIVES:
-        raise NotReadable(f"the objective {objective} of LightGBM is not known")
-    link, _, _ = OBJECTIVES[objective]
-    for option, _, number in (option.partition(":") for option in options):
-        if option == "sigmoid":
-            link = scaled(float(number), link)
-        if option == "sqrt":
-            link = Each(signed_square)
-    if native or not model.classifier:
-        return link
-    if objective == "custom":
-        raise NotReadable("a classifier with an objective of its own has no classes")
-    return class_link(model.method, n_raw, link)
-
-
-def _loss(header, booster):
-    """Arguments of `TreeLoss`."""
-    objective, *options = header.get("objective", "custom").split()
-    _, name, key = OBJECTIVES.get(objective, (None, objective, None))
-    if "sqrt" in options:
-        return f"{name} of roots", 1.0
-    if key is None:
-        return name, 1.0
-    text = booster.model_to_string(num_iteration=1)
-    return name, float(text.partition(f"[{key}: ")[2].partition("]")[0])

@@ -1,6 +1,7 @@
-"""scikit-learn's trees and ensembles of trees."""
+"""Trees and ensembles of trees of scikit-learn and scikit-survival."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from skvarimp._models.links import (
     scaled,
 )
 from skvarimp._models.model import RESPONSE_METHODS, Model
-from skvarimp._models.trees import Encoding, Recoded, Tree, Trees
+from skvarimp._models.trees import Encoding, Tree, Trees, in_column, recoded
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
@@ -75,8 +76,6 @@ def _tree(tree, values, columns=None):
     column = np.full(len(left), -1)
     feature = tree.feature[inner]
     column[inner] = feature if columns is None else columns[feature]
-    risk, decrease = weight * tree.impurity, np.zeros(len(left))
-    decrease[inner] = risk[inner] - risk[left[inner]] - risk[right[inner]]
     return Tree(
         column,
         tree.threshold,
@@ -86,7 +85,6 @@ def _tree(tree, values, columns=None):
         values,
         weight=weight,
         count=tree.n_node_samples,
-        decrease=decrease,
         columns=None if columns is None else np.unique(columns),
     )
 
@@ -106,7 +104,11 @@ def grown_tree(member, columns):
     Tree
         Values are shares of all classes of each output, or means.
     """
-    return _tree(member.tree_, _grown(member), columns)
+    tree = _tree(member.tree_, _grown(member), columns)
+    risk, decrease = tree.weight * member.tree_.impurity, np.zeros(len(tree.weight))
+    inner = ~tree.is_leaf
+    decrease[inner] = risk[inner] - risk[tree.left[inner]] - risk[tree.right[inner]]
+    return replace(tree, decrease=decrease)
 
 
 def _grown(member):
@@ -173,6 +175,13 @@ def _read_boosting(estimator, method, table):
     return form
 
 
+def _boosted_tree(member, table):
+    """A member of AdaBoost, with labels or values in its leaves."""
+    if type(member).__name__ not in SINGLE_TREES:
+        raise NotReadable(f"AdaBoost of {type(member).__name__}, which is no tree")
+    return read_trees(member, "predict", table).trees[0]
+
+
 def _read_adaboost(estimator, method, table):
     """Each member's label weighs w for its class and -w / (K - 1) for the others."""
     n_classes = len(estimator.classes_)
@@ -182,10 +191,7 @@ def _read_adaboost(estimator, method, table):
     shares = weights / weights.sum()
     trees = []
     for member, share in zip(estimator.estimators_, shares):
-        # only single trees have labels in leaves
-        if type(member).__name__ not in SINGLE_TREES:
-            raise NotReadable(f"AdaBoost of {type(member).__name__} has no labels")
-        (tree,) = read_trees(member, "predict", table).trees
+        tree = _boosted_tree(member, table)
         if not np.array_equal(member.classes_, estimator.classes_):
             raise NotReadable("the members of AdaBoostClassifier know other classes")
         if n_classes == 2:  # decision_function: second minus first
@@ -209,7 +215,7 @@ def _read_adaboost_regressor(estimator, method, table):
     weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)[: len(members)]
     shares, trees = weights / weights.sum(), []
     for k, member in enumerate(members):
-        (tree,) = read_trees(member, "predict", table).trees
+        tree = _boosted_tree(member, table)
         if method == MEAN:
             tree.values = shares[k] * tree.values
         else:
@@ -220,24 +226,18 @@ def _read_adaboost_regressor(estimator, method, table):
 
 
 def _read_bagging(estimator, method, table):
-    """Mean over a classifier's members, each on its own columns."""
-    forms, shown = [], EachOutput((int(estimator.n_classes_),))
+    """The mean of a classifier's members' `VOTES`, each on its own columns."""
+    forms = []
     for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
         columns = np.asarray(columns)
         form = read_trees(member, VOTES, table.select(columns))
-        if form.link is not None or form.encoding.encoders:
-            raise NotReadable(f"a mean of {type(member).__name__} is no sum of trees")
         form = form.on(columns, estimator.n_features_in_)
         for tree in form.trees:
             votes = np.zeros((len(tree.values), estimator.n_classes_))
             votes[:, np.asarray(member.classes_, dtype=np.intp)] = tree.values
-            tree.values = shown(votes.T)[0].T if method == "predict_proba" else votes
+            tree.values = votes
         forms.append(form)
-    weight = 1.0 if method == "predict" else 1.0 / len(forms)
-    form = Trees.mixed(forms, Mixed(np.full((1, len(forms)), weight)))
-    if method == "predict":
-        form.link = replace(shown, label=LargestScore())
-    return form
+    return Trees.mixed(forms, Mixed(np.full((1, len(forms)), 1.0 / len(forms))))
 
 
 def _read_isolation_forest(estimator, method, table):
@@ -293,7 +293,7 @@ def _read_histograms(estimator, method, table):
         Encoding(
             False,
             {j: len(known) for j, known in categories.items()},
-            {j: (Recoded(known),) for j, known in categories.items()},
+            {j: (partial(recoded, known),) for j, known in categories.items()},
         ),
         link,
         np.ravel(private(estimator, "_baseline_prediction")).astype(np.float64),
@@ -339,13 +339,6 @@ def loss_arguments(estimator, n_raw):
     return f"{name}".replace("_", " "), 1.0
 
 
-def in_column(values, k, n_raw):
-    """Values of one raw output, (n, n_raw); the others are 0."""
-    result = np.zeros((len(values), n_raw))
-    result[:, k] = values
-    return result
-
-
 def _both(reader, *names):
     """Regressor and classifier of each name -> their reader."""
     kinds = ("Regressor", "Classifier")
@@ -363,3 +356,30 @@ READERS = {
     "IsolationForest": _read_isolation_forest,
     "BaggingClassifier": _read_bagging,
 }
+
+
+def read_survival_trees(model, table):
+    """The form of scikit-survival's trees, or of a forest of them: a mean of risks."""
+    estimator = model.estimator
+    members = getattr(estimator, "estimators_", [estimator])
+    return Trees([_tree(m.tree_, _risks(m) / len(members)) for m in members])
+
+
+def _risks(member):
+    """The cumulative hazard of each node, summed over the event times, (n_nodes, 1)."""
+    hazards = member.tree_.value[:, :, 0]  # (n_nodes, n_times)
+    if member.low_memory:  # the tree keeps the sums alone
+        return hazards
+    return np.einsum("kt,t->k", hazards, member.is_event_time_)[:, np.newaxis]
+
+
+def read_boosted_survival_trees(model, table):
+    """The form of scikit-survival's boosting: log hazards, or logarithms of times."""
+    estimator = model.estimator
+    members = estimator.estimators_[:, 0]
+    # no public attribute holds the weights that dropping trees out gave the trees
+    weights = getattr(estimator, "_scale", np.ones(len(members)))
+    rates = estimator.learning_rate * weights
+    trees = [_tree(m.tree_, r * m.tree_.value[:, 0]) for m, r in zip(members, rates)]
+    link = IDENTITY if estimator.loss == "coxph" else EXPONENTIAL
+    return Trees(trees, link=link, stages=np.arange(len(trees)))

@@ -1,41 +1,35 @@
-"""Estimators around others: searches, votes, bagging, pipelines, scaled targets."""
+"""Estimators around others, and estimators that put others together.
+
+Searches, votes, bagging, transformed targets, stacking, calibration, classes and
+outputs by parts. Links that only these need stand here, too. Their scores are the
+outputs of the members one after another.
+"""
 
 from contextlib import suppress
-from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skvarimp._data.base_table import spread_over
 from skvarimp._data.table import as_table
-from skvarimp._models.affine import NotAffine, affine
 from skvarimp._models.array_forms import Additive
-from skvarimp._models.column_sources import NotColumnwise, replaced, sources
-from skvarimp._models.forms import (
-    BehindSteps,
-    LinkedForm,
-    NotReadable,
-    Read,
-    Smooth,
-    combined,
-    mixed,
-)
+from skvarimp._models.forms import BehindSteps, NotReadable, Read, combined, mixed
 from skvarimp._models.labels import AboveThreshold, LargestScore
 from skvarimp._models.links import (
-    EXPONENTIAL,
+    CLOSE,
     IDENTITY,
+    LOGISTIC,
     InverseTransform,
+    Link,
     Mixed,
+    Shares,
     Then,
-    WeightedMedian,
+    any_close,
 )
-from skvarimp._models.model import Model, rule_of
-from skvarimp._models.readers.sklearn_trees import SINGLE_TREES, read_trees
-from skvarimp._models.readers.smooth import smooth_scores
+from skvarimp._models.model import Model
 from skvarimp._models.registry import answering, read, read_all, read_one
-from skvarimp._running.guards import users_code
+from skvarimp._models.transformers import NotAffine, NotColumnwise, affine, sources
 
 
 def read_inside(model, table):
@@ -90,15 +84,10 @@ def read_vote(model, table):
 def read_bagging(model, table):
     """Mean of the members' outputs, each on its own columns."""
     bagging, method = model.estimator, model.method
-    sums = model.classifier and method != "decision_function"
-    of_member = method
-    if sums:
-        try:
-            return read_trees(bagging, method, table)
-        except NotReadable:  # other members than trees, or trees behind links
-            asked = hasattr(bagging.estimators_[0], "predict_proba")
-            of_member = "predict_proba" if asked else "predict"
-    members = []
+    members, of_member = [], method
+    if model.classifier and method != "decision_function":
+        asked = hasattr(bagging.estimators_[0], "predict_proba")
+        of_member = "predict_proba" if asked else "predict"
     for member, columns in zip(bagging.estimators_, bagging.estimators_features_):
         if model.classifier and len(member.classes_) < len(bagging.classes_):
             raise NotReadable("a member of BaggingClassifier has not seen all classes")
@@ -107,17 +96,6 @@ def read_bagging(model, table):
     if model.classifier and method == "predict":
         return labels_of_sum(members, weights, len(bagging.classes_))
     return mixed(members, weights / len(members), "bagging of")
-
-
-def read_weighted_median(model, table):
-    """AdaBoost's weighted median of the members' outputs."""
-    boosting = model.estimator
-    if all(type(member).__name__ in SINGLE_TREES for member in boosting.estimators_):
-        return read_trees(boosting, model.method, table)
-    members = read_all(boosting.estimators_, model.method, table)
-    weights = np.asarray(boosting.estimator_weights_, dtype=np.float64)
-    link = WeightedMedian(weights[: len(members)])
-    return combined(members, link, "weighted median of")
 
 
 def _on_columns(model, columns, table):
@@ -153,26 +131,11 @@ def labels_of_sum(members, weights, n_classes):
     return combined(members, Then(Mixed(weights[np.newaxis]), label), "vote of")
 
 
-def _exponential(form, wrapper):
-    """A smooth form with an exponential link; None: another form."""
-    if isinstance(form, BehindSteps):
-        inside, behind = _exponential(form.form, wrapper), copy(wrapper)
-        behind.regressor_ = form.model.estimator
-        return inside and replace(form, form=inside, model=Model(behind, "predict"))
-    smooth = getattr(form, "link", None) is IDENTITY and not form.piecewise_constant
-    return replace(form, link=EXPONENTIAL) if smooth else None
-
-
 def read_transformed_target(model, table):
     """An element-wise inverse of the target's transformation as a link."""
     wrapper = model.estimator
-    form, regressor = inner = read_one(wrapper.regressor_, "predict", table)
-    is_exp = getattr(wrapper.transformer_, "inverse_func", None) is np.exp
-    if is_exp and not wrapper.transformer_.inv_kw_args:
-        exponential = _exponential(form, wrapper)
-        if exponential is not None:
-            return exponential
-    n_targets = regressor(table.take([0]).native).shape[1]
+    inner = read_one(wrapper.regressor_, "predict", table)
+    n_targets = inner.model(table.take([0]).native).shape[1]
     if n_targets == 1:
         with suppress(NotAffine):
             scaling = affine(wrapper.transformer_, 1)
@@ -189,91 +152,153 @@ def read_transformed_target(model, table):
     return combined([inner], inverse, "transformed target,")
 
 
-READ_ROWS = 100  # transformed for the readers of what comes behind the steps
+@dataclass(frozen=True, eq=False)
+class Interpolated(Link):
+    """Linear between points and flat beyond them: isotonic calibration."""
+
+    x: np.ndarray
+    y: np.ndarray
+
+    def __call__(self, scores):
+        """Close where rounding of the score shows."""
+        outputs = np.interp(scores, self.x, self.y)
+        rounding = 1e-13 * np.abs(self.x).max()
+        if np.all(np.diff(self.y) * rounding <= CLOSE * np.diff(self.x)):
+            return outputs, None
+        near = [np.interp(scores + r, self.x, self.y) for r in (rounding, -rounding)]
+        return outputs, np.any(near[0] - near[1] > CLOSE, axis=0)
+
+    def chain(self, scores, slopes):
+        steepness = np.diff(self.y) / np.diff(self.x)
+        steepness = np.concatenate([[0.0], steepness, [0.0]])
+        return slopes * steepness[np.searchsorted(self.x, scores)][:, :, np.newaxis]
 
 
-def read_pipeline(model, table):
-    """Column-wise steps, then affine ones, then a model that is read."""
-    pipeline = model.estimator
-    if len(pipeline.steps) == 1:
-        return read(Model(pipeline.steps[0][1], model.method), table)
-    n_before, source, reason = _columnwise(pipeline, table)
-    table = table.take(spread_over(table.n_samples, READ_ROWS))
-    steps, behind = pipeline[:n_before], pipeline[n_before:]
-    if not n_before:
-        return _behind(model, table, reason)
-    model = Model(behind, model.method)
-    moved = _transformed(steps, table)
-    if moved.n_columns != len(source):
-        raise NotReadable("the columns behind the Pipeline's steps are not known")
-    form = _behind(model, moved, reason)
-    return BehindSteps(steps=steps, source=source, form=form, model=model)
+@dataclass(frozen=True, eq=False)
+class Blocks(Link):
+    """Links of equal blocks of scores, their outputs one after another.
 
-
-def _columnwise(pipeline, table):
-    """How many first steps work column by column, their sources, and why no more do."""
-    reason = None
-    for n_before in range(len(pipeline.steps) - 1, 0, -1):
-        try:
-            source = sources(pipeline[:n_before], table.n_columns, table.names)
-            return n_before, source, reason
-        except NotColumnwise as mixing:
-            reason = str(mixing)
-    return 0, None, reason
-
-
-def _transformed(steps, table):
-    with users_code():
-        return as_table(steps.transform(table.copy()))
-
-
-def _behind(model, table, reason):
-    """The form of steps that mix columns and a model, or NotReadable with the reason.
-
-    Affine steps are multiplied into models of weighted sums. Models that are smooth
-    behind smooth steps are asked as a whole.
+    Parameters
+    ----------
+    links : list of Link
     """
-    steps, last = model.estimator[:-1], model.estimator[-1]
-    moved = _transformed(steps, table) if len(steps) else table
-    form = read(Model(last, model.method), moved)
-    if len(steps) == 0:
-        return form
-    try:
-        wider = form.after(affine(steps, table.n_columns))
-    except NotAffine:
-        wider = None
-    if wider is not None:
-        return replace(wider, single=True)  # single precision of X stays single
-    if all(_is_smooth(step) for _, step in steps.steps):
-        scores = _scores_of(last, model.method, moved)
-        if scores is not None and scores.smooth and isinstance(form, LinkedForm):
-            return smooth_scores(Model(model.estimator, "decision_function"), form.link)
-        if form.smooth:
-            return Smooth(model=model)
-    raise NotReadable(reason)
+
+    links: list
+
+    def n_outputs(self, n_scores):
+        n_own = n_scores // len(self.links)
+        return sum(link.n_outputs(n_own) for link in self.links)
+
+    def __call__(self, scores):
+        blocks = np.split(scores, len(self.links))
+        outputs, doubts = zip(*(link(own) for link, own in zip(self.links, blocks)))
+        return np.concatenate(outputs), any_close(*doubts)
+
+    def chain(self, scores, slopes):
+        n = len(self.links)
+        blocks = zip(self.links, np.split(scores, n), np.split(slopes, n))
+        return np.concatenate([link.chain(*of_block) for link, *of_block in blocks])
 
 
-def _scores_of(estimator, method, table):
-    """The form of a linear classifier's scores, or None."""
-    if method == "decision_function" or not hasattr(estimator, "decision_function"):
-        return None
-    scores = read(Model(estimator, "decision_function"), table)
-    return scores if isinstance(scores, Additive) else None
+def read_stacking(model, table):
+    """The final estimator's response of the members' outputs, and perhaps of X."""
+    stack = model.estimator
+    if isinstance(getattr(stack, "classes_", None), list):
+        raise NotReadable("a stack for several labels at once")
+    final = Model(stack.final_estimator_, model.method)
+    kept = [e for e in stack.estimators_ if not isinstance(e, str)]
+    members = [read_one(*member, table) for member in zip(kept, stack.stack_method_)]
+    if any(model.classifier and model.method == "predict" for _, model in members):
+        raise NotReadable("a member of the stack gives labels")
+    n_own = sum(model(table.take([0]).native).shape[1] for _, model in members)
+    width = n_own + (table.n_columns if stack.passthrough else 0)
+    last = read(final, as_table(np.zeros((1, width))))
+    if not isinstance(last, Additive) or last.parts:
+        raise NotReadable("the final estimator is not linear in the members' outputs")
+    weights = last.weights
+    if stack.passthrough:
+        members.append(_linear(weights[n_own:]))
+        weights = np.vstack([weights[:n_own], np.eye(weights.shape[1])])
+    return mixed(members, weights.T, "stacking of", last.intercept, last.link)
 
 
-# Transformers besides affine ones whose outputs are analytic functions of each column.
-SMOOTH = {
-    "sklearn.preprocessing": {"PolynomialFeatures": True},
-    "sklearn.kernel_approximation": {"Nystroem": True, "RBFSampler": True},
-}
+def _linear(weights):
+    """`Read` of X times weights."""
+    form = Additive(weights=weights, intercept=np.zeros(weights.shape[1]))
+    return Read(form, Model(LinearPart(weights), "predict"))
 
 
-def _is_smooth(step):
-    """Whether the outputs of a fitted transformer are analytic in each column."""
-    if rule_of(step, SMOOTH):
-        return not replaced(step)
-    try:
-        affine(step, getattr(step, "n_features_in_", 0))
-    except NotAffine:
-        return False
-    return True
+class LinearPart:
+    """A model that predicts X times weights."""
+
+    def __init__(self, weights):
+        self.weights = weights
+
+    def predict(self, X):
+        """The product, (n_samples, n_outputs)."""
+        return np.asarray(X @ self.weights, dtype=np.float64)
+
+
+def read_calibrated(model, table):
+    """Mean of members whose scores are calibrated one by one."""
+    calibrated = model.estimator
+    members, links, two = [], [], len(calibrated.classes_) == 2
+    for member in calibrated.calibrated_classifiers_:
+        if len(member.estimator.classes_) < len(calibrated.classes_):
+            raise NotReadable("a calibrated member has not seen all classes")
+        if member.method == "temperature":
+            raise NotReadable("calibration by a temperature")
+        decides = hasattr(member.estimator, "decision_function")
+        method = "decision_function" if decides else "predict_proba"
+        members.append(read_one(member.estimator, method, table))
+        link = Blocks([_calibrator(c) for c in member.calibrators])
+        links.append(link if two else Then(link, Shares(uniform=True)))
+    link = Then(Blocks(links), Mixed(np.full((1, len(links)), 1.0 / len(links))))
+    if model.method == "predict":
+        link = Then(link, AboveThreshold(0.5) if two else LargestScore())
+    return combined(members, link, "calibration of")
+
+
+def _calibrator(fitted):
+    if hasattr(fitted, "a_"):
+        # 1 / (1 + exp(a s + b)): Platt's calibration
+        return Then(Mixed(np.array([[-fitted.a_]]), -fitted.b_), LOGISTIC)
+    x, y = np.asarray(fitted.X_thresholds_), np.asarray(fitted.y_thresholds_)
+    return Interpolated(x.astype(np.float64), y.astype(np.float64))
+
+
+def read_one_versus_rest(model, table):
+    """One binary model per class."""
+    whole, method = model.estimator, model.method
+    several = whole.multilabel_ or len(whole.estimators_) == 1
+    link = Shares() if method == "predict_proba" and not several else IDENTITY
+    if method == "predict":
+        method, threshold = _confidence(whole.estimators_[0])
+        link = AboveThreshold(threshold) if several else LargestScore()
+    members = read_all(whole.estimators_, method, table)
+    return side_by_side(members, link, "one versus rest of")
+
+
+def _confidence(estimator):
+    """The method that gives a binary score, and its threshold."""
+    if not hasattr(estimator, "classes_"):
+        return "predict", 0.5  # a regressor of 0 and 1
+    if hasattr(estimator, "decision_function"):
+        return "decision_function", 0.0
+    return "predict_proba", 0.5
+
+
+def read_multi_output(model, table):
+    """One model per output."""
+    members = read_all(model.estimator.estimators_, model.method, table)
+    return side_by_side(members, IDENTITY, "outputs of")
+
+
+def side_by_side(members, link, name):
+    """The outputs of all members, one after another, behind a link."""
+    forms = [member.form for member in members]
+    if all(isinstance(form, Additive) for form in forms):
+        joined = Additive.mixed(forms, Mixed(np.eye(len(forms))))
+        if joined is not None:
+            return replace(joined, link=link)
+    return combined(members, link, name)

@@ -6,7 +6,6 @@ XGBoost sums leaves in single precision; here they are summed in double precisio
 """
 
 import json
-from collections import ChainMap
 from functools import partial
 from itertools import pairwise, repeat
 
@@ -16,32 +15,30 @@ from skvarimp._data.base_table import is_missing, spread_over
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import SparseTable
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.labels import AboveThreshold, LargestNumber, class_link
-from skvarimp._models.links import EXPONENTIAL, LOGISTIC, Softmax
 from skvarimp._models.model import missing_marker, rows_for
 from skvarimp._models.tree_table import NodeTable
-from skvarimp._models.trees import Band, Marked, Recoded, Tree, Trees, encoding_of
+from skvarimp._models.trees import (
+    Tree,
+    Trees,
+    encoding_of,
+    in_column,
+    linked,
+    recoded,
+    single,
+    without_marker,
+)
 
-# Objective -> link of the raw outputs, name of the loss, name of its parameter.
-OBJECTIVES = {
-    **dict.fromkeys(["reg:squarederror", "reg:linear"], (None, "squared error", None)),
-    "reg:squaredlogerror": (None, "squared log error", None),
-    "reg:absoluteerror": (None, "absolute error", None),
-    "reg:pseudohubererror": (None, "pseudo-huber", "huber_slope"),
-    "reg:quantileerror": (None, "quantile", "quantile_alpha"),
-    "reg:expectileerror": (None, "expectile", "expectile_alpha"),
-    **{kind: (None, kind, None) for kind in ("rank:pairwise", "rank:ndcg", "rank:map")},
-    "count:poisson": (EXPONENTIAL, "poisson", None),
-    "reg:gamma": (EXPONENTIAL, "gamma", None),
-    "reg:tweedie": (EXPONENTIAL, "tweedie", "tweedie_variance_power"),
-    **{kind: (EXPONENTIAL, kind, None) for kind in ("survival:cox", "survival:aft")},
-    "binary:logitraw": (None, "log loss", None),
-    **dict.fromkeys(["binary:logistic", "reg:logistic"], (LOGISTIC, "log loss", None)),
-    "binary:hinge": (AboveThreshold(), "hinge", None),
-    **dict.fromkeys(["multi:softprob", "multi:softmax"], (Softmax(), "softmax", None)),
+LOSSES = {
+    **dict.fromkeys(("reg:squarederror", "reg:linear"), "squared error"),
+    "reg:absoluteerror": "absolute error",
+    "count:poisson": "poisson",
+    "reg:gamma": "gamma",
+    **dict.fromkeys(("binary:logistic", "reg:logistic", "binary:logitraw"), "log loss"),
+    **dict.fromkeys(("multi:softprob", "multi:softmax"), "softmax"),
 }
 UNIT = float(np.finfo(np.float32).eps) / 2  # rounding of one sum
 WALK = 4.0  # rounding of n sums: this times that of one sum, times the root of n
+CHECKED_ROWS = 256
 COARSE = 1e-3  # the most that it may be, relative to the predictions' spread
 
 
@@ -56,11 +53,18 @@ def read(model, table):
     trees, stages = _trees(learner, best)
     marker = missing_marker(booster) if native else estimator.missing
     encoding = _encoding(learner, trees, table, marker)
-    n_raw = trees[0].values.shape[1]
-    link = _link(learner["objective"]["name"], model, native, n_raw)
-    loss = _loss(learner["objective"])
-    form = Trees(trees, encoding, link, stages=stages, loss=loss)
-    _check(learner, form, table, partial(_asked, estimator, native))
+    objective = learner["objective"]["name"]
+    if model.kind == "label" and objective == "binary:logitraw":
+        raise NotReadable(f"labels of the objective {objective} are not read")
+    loss = LOSSES.get(objective, objective), 1.0
+    form = Trees(trees, encoding, stages=stages, loss=loss)
+    table = table.take(spread_over(table.n_samples, CHECKED_ROWS))
+    asked = partial(_asked, estimator, native, table.native)
+    sums, rounding = _check(learner, form, table, asked)
+    form = linked(form, model, table.native, (sums + form.offset).T)
+    # a label decided by less is asked from the model; links take steps of their own
+    form.doubt = rounding + 8 * UNIT
+    form.rounding = form.doubt if form.link else WALK * np.sqrt(len(trees)) * UNIT
     return form
 
 
@@ -98,22 +102,16 @@ def _tree(tree, group, n_raw, weight):
         left,
         np.where(leaf, -1, right),
         np.array(tree["default_left"], dtype=bool),
-        weight * _leaf_values(tree, leaf, right, threshold, group, n_raw),
+        weight * _leaf_values(tree, leaf, threshold, group, n_raw),
         _sets(tree),
         np.array(tree["sum_hessian"], dtype=np.float32).astype(np.float64),
     )
 
 
-def _leaf_values(tree, leaf, right, threshold, group, n_raw):
-    values = np.zeros((len(leaf), n_raw))
-    width = int(tree["tree_param"]["size_leaf_vector"])
-    if width <= 1:
-        values[leaf, group] = threshold[leaf]
-    else:  # vectors of leaves, numbered where a right child would stand, or of nodes
-        vectors = tree.get("leaf_weights", tree.get("base_weights"))
-        vectors = np.array(vectors, dtype=np.float32).reshape(-1, width)
-        values[leaf] = vectors[right[leaf] if "leaf_weights" in tree else leaf]
-    return values
+def _leaf_values(tree, leaf, threshold, group, n_raw):
+    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+        raise NotReadable("the leaves of its trees are vectors (multi_output_tree)")
+    return in_column(np.where(leaf, threshold, 0.0), group, n_raw)
 
 
 def _sets(tree):
@@ -134,12 +132,12 @@ def _encoding(learner, trees, table, marker):
 
     def encoders_of(j, nominal):
         if absent:
-            yield Band(0.0, np.nan)
+            yield partial(without_marker, 0.0)
         labels = _labels_in_frame(learner, j, table)
         if labels:
-            yield Recoded(labels)
+            yield partial(recoded, labels)
         elif marker is not None and not np.isnan(marker):
-            yield Marked(float(marker))
+            yield partial(without_marker, float(marker))
 
     return encoding_of(trees, True, True, encoders_of)
 
@@ -148,7 +146,7 @@ def _absent_is_missing(table):
     """Entries that a sparse X does not store are missing; stored zeros are not."""
     if not isinstance(table, SparseTable):
         return False
-    if np.any(table.native.tocoo().data == 0):
+    if np.any(single(table.native.tocoo().data) == 0):
         raise NotReadable("XGBoost tells zeros that a sparse X stores from absent ones")
     return True
 
@@ -180,32 +178,7 @@ def _labels(encoded):
     return [text[a:b] for a, b in pairwise(encoded["offsets"])]
 
 
-# Link, offset, and what XGBoost itself says
-
-
-def _link(objective, model, native, n_raw):
-    if objective not in OBJECTIVES:
-        raise NotReadable(f"the objective {objective} of XGBoost is not known")
-    link, _, _ = OBJECTIVES[objective]
-    if native or not model.classifier:
-        return LargestNumber() if objective == "multi:softmax" else link
-    if link is LOGISTIC:  # of one yes or no each
-        return class_link(model.method, 1, link)
-    if isinstance(link, Softmax):
-        return class_link(model.method, n_raw, link)
-    if model.method == "predict" and not isinstance(link, AboveThreshold):
-        raise NotReadable(f"labels of the objective {objective} are not read")
-    return link
-
-
-def _loss(objective):
-    """Arguments of `TreeLoss`."""
-    _, name, key = OBJECTIVES[objective["name"]]
-    options = ChainMap(*(o for o in objective.values() if isinstance(o, dict)))
-    numbers = options.get(key, "1").strip("[]").split(",")
-    if len(numbers) > 1:
-        return f"{name} at several levels", 1.0
-    return name, float(numbers[0])
+# Offset, and what XGBoost itself says
 
 
 def _asked(estimator, native, rows, leaves):
@@ -230,21 +203,24 @@ def _asked(estimator, native, rows, leaves):
     return np.asarray(numbers, dtype=np.float64).reshape(rows.shape[0], -1)
 
 
-CHECKED_ROWS = 256
-
-
 def _check(learner, form, table, asked):
     """Compare each leaf, and the sums of leaves; sets the offset.
 
     Rounding could hide small misreadings from the probe, but not from the leaves.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_samples, n_raw)
+        Without the offset.
+    rounding : float
+        Of XGBoost's own sums.
     """
-    part = table.take(spread_over(table.n_samples, CHECKED_ROWS))
     nodes = NodeTable(form.trees, form.encoding)
-    codes = nodes.codes_of(part)
-    leaves = nodes.leaves(codes).T - nodes.roots
-    if not np.array_equal(leaves, asked(part.native, leaves=True)):
+    codes = nodes.codes_of(table)
+    leaves, sums = nodes.leaves(codes).T - nodes.roots, nodes.raw(codes).T
+    if not np.array_equal(leaves, asked(leaves=True)):
         raise NotReadable("XGBoost puts rows into other leaves than its JSON says")
-    sums, margins = nodes.raw(codes).T, asked(part.native, leaves=False)
+    margins = asked(leaves=False)
     size = max(np.abs(sums).max(), np.abs(margins).max(), UNIT)
     rounding = WALK * np.sqrt(len(form.trees)) * UNIT * size
     if rounding > COARSE * np.ptp(sums, axis=0).max() > 0:
@@ -252,10 +228,7 @@ def _check(learner, form, table, asked):
             "XGBoost's single precision is too coarse for the spread of its predictions"
         )
     form.offset = _offset(learner, sums, margins, rounding)
-    # a label decided by less is asked from the model; links take steps of their own
-    form.doubt = rounding + 8 * UNIT
-    linked = form.link is not None
-    form.rounding = rounding + 8 * UNIT if linked else rounding / size
+    return sums, rounding
 
 
 def _offset(learner, sums, margins, rounding):

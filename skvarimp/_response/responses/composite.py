@@ -12,8 +12,8 @@ import numpy as np
 
 from skvarimp._data.base_table import begins_value, side_by_side
 from skvarimp._data.table import Entry, as_table
-from skvarimp._models.column_sources import is_monotone
 from skvarimp._models.links import InverseTransform
+from skvarimp._models.transformers import is_monotone
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.many_columns import line_batches, values_of
 from skvarimp._response.responses.scores import ScoreResponse, own_cells

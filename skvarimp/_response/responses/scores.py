@@ -4,10 +4,10 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._data.base_table import spread_over
+from skvarimp._data.base_table import dense, spread_over
 from skvarimp._data.table import SparseTable
+from skvarimp._models.array_forms import Gaussian, Polynomial, is_far
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernels import Gaussian, Polynomial, Vectors, is_far
 from skvarimp._models.links import IDENTITY, any_close
 from skvarimp._response.contract import BlackBoxResponse, Costs, Response
 from skvarimp._response.shapes.basis import (
@@ -328,7 +328,7 @@ class KernelResponse(ScoreResponse):
             return gaussian_nodes(self.kernel.gamma * half_width**2)
         if isinstance(self.kernel, Polynomial):
             return max(self.kernel.degree + 1, 2)
-        steepest = np.abs(self.kernel.gamma * Vectors(self.support).columns([column]))
+        steepest = np.abs(self.kernel.gamma * dense(self.support[:, [column]]))
         return tanh_nodes(max(steepest.max(initial=0.0) * half_width, 1e-3))
 
     def _parts(self, table, rows, columns, values):
@@ -341,14 +341,14 @@ class KernelResponse(ScoreResponse):
             of_part(None) is (n_scores, n_rows, n_cells), of_part(weights) the
             weighted sum over the rows, (n_scores, 1, n_cells).
         """
-        S = Vectors(self.form.support_like(table.take([0]).numeric()))
+        S = self.form.support_like(table.take([0]).numeric())
         n_support = len(self.dual[0])
         for cells in slices(len(values), self.dual.size):
             moved = self.kernel.moved(values[cells], S, columns)
             if self.kernel.separable:  # (n_scores, n_support, n_cells) each
                 moved = [self.dual[:, :, np.newaxis] * function for function in moved]
             for part in slices(len(rows), n_support, CACHE):
-                X = Vectors(table.take(rows[part]).numeric())
+                X = table.take(rows[part]).numeric()
                 others = self.kernel.others(X, S, columns)
                 yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
 

@@ -6,7 +6,7 @@ from boosting_models import CAT, frame
 
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
-from skvarimp._models.trees import Band, Marked, Positions, Recoded
+from skvarimp._models.trees import place_among, recoded, without_marker
 from skvarimp._response.lowering import lowered
 
 
@@ -31,11 +31,9 @@ def test_categories_of_catboost_met_later():
 def test_encoders_by_hand():
     """Each on values next to its limits."""
     values = np.array([0.1, np.float32(0.1), np.nan, 0.2])
-    np.testing.assert_array_equal(Marked(0.1)(values), [np.nan] * 3 + [0.2])
-    near = Band(1.0, 0.0)(np.array([-1.5, -1.0, 0.5, 1.0, 1.5, np.nan]))
-    np.testing.assert_array_equal(near, [-1.5, 0, 0, 0, 1.5, np.nan])
-    named = Positions(np.array([2, 5]))(np.array([2.9, -0.5, 5, 7, np.nan, np.inf]))
+    np.testing.assert_array_equal(without_marker(0.1, values), [np.nan] * 3 + [0.2])
+    named = place_among(np.array([2, 5]), np.array([2.9, -0.5, 5, 7, np.nan, np.inf]))
     np.testing.assert_array_equal(named, [0, 2, 1, 2, np.nan, 2])
     texts = np.array(["b", None, "c", "a"], dtype=object)
-    numbers = Recoded(["a", "b"])(texts)
+    numbers = recoded(["a", "b"], texts)
     np.testing.assert_array_equal(numbers, [1, np.nan, np.nan, 0])

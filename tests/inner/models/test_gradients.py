@@ -107,8 +107,6 @@ CURVED = [
     (LinearDiscriminantAnalysis(), THREE, "predict_proba"),
     (SGDClassifier("log_loss", random_state=0), TWO, "predict_proba"),
     (SGDClassifier("log_loss", random_state=0), THREE, "predict_proba"),
-    (SGDClassifier("modified_huber", random_state=0), TWO, "predict_proba"),
-    (SGDClassifier("modified_huber", random_state=0), THREE, "predict_proba"),
     (SVR(), y, "auto"),
     (SVR(gamma="auto"), y, "auto"),
     (SVR(kernel="poly", degree=3, coef0=1.0), y, "auto"),

@@ -81,7 +81,7 @@ def test_a_wrong_formula_is_detected_and_said():
     ("estimator", "reason"),
     [
         (SVR(kernel="precomputed"), "kernel 'precomputed'"),
-        (SVC(kernel=lambda A, B: A @ B.T), "kernel is a function"),
+        (SVC(kernel=lambda A, B: A @ B.T), "the kernel <function"),
         (KernelRidge(kernel="laplacian"), "kernel 'laplacian'"),
         (GaussianProcessRegressor(optimizer=None), "GaussianProcessRegressor is not"),
         (make_pipeline(PolynomialFeatures(), SVR()), "Pipeline is not read"),

@@ -49,9 +49,9 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.table import resolve_features
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models import registry as _registry
-from skvarimp._models.column_sources import NotColumnwise, sources
 from skvarimp._models.forms import Form
-from skvarimp._models.readers import smooth as _readers
+from skvarimp._models.readers import arrays as _readers
+from skvarimp._models.transformers import NotColumnwise, sources
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.mean_curves import PartialDependence
@@ -76,7 +76,7 @@ def neighbours_lowered(monkeypatch):
     monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
     neighbours = _registry.REGISTRY["sklearn.neighbors"]
     for name in ("KNeighborsRegressor", "KNeighborsClassifier"):
-        monkeypatch.setitem(neighbours, name, "smooth._stand_in")
+        monkeypatch.setitem(neighbours, name, "arrays._stand_in")
 
 
 def frame(n=40):

@@ -16,13 +16,12 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from skvarimp import DerivativeImportance, SensitivityImportance
 from skvarimp._data.table import Entry, as_table
-from skvarimp._models.forms import NotReadable
-from skvarimp._models.kernels import (
+from skvarimp._models.array_forms import (
     Gaussian,
     Polynomial,
     Sigmoid,
-    Vectors,
 )
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import LargestScore, PairwiseVotes
 from skvarimp._models.links import Then
 from skvarimp._response.contract import BlackBoxResponse
@@ -189,7 +188,7 @@ def test_constant_column_is_exactly_zero():
     ("model", "y", "method", "reason"),
     [
         (SVC(probability=True), TWO, "predict_proba", "couples the probabilities"),
-        (SVR(kernel=lambda A, B: A @ B.T), Y, "predict", "a function"),
+        (SVR(kernel=lambda A, B: A @ B.T), Y, "predict", "kernel <function"),
         (KernelRidge(kernel="laplacian"), Y, "predict", "'laplacian'"),
         (KernelRidge(kernel="poly", degree=2.5), Y**2, "predict", "not whole"),
         (KernelRidge(1e-13, kernel="rbf", gamma=1e-3), Y, "predict", "cancel"),
@@ -223,7 +222,7 @@ def test_kernels_are_their_formulas():
         (Polynomial(0.3, 1.5, 3), (0.3 * inner + 1.5) ** 3),
         (Sigmoid(0.3, 0.2), np.tanh(0.3 * inner + 0.2)),
     ]:
-        X, S = Vectors(A), Vectors(B)
+        X, S = A, B
         np.testing.assert_allclose(kernel.whole(X, S), expected, rtol=1e-12)
         others = kernel.others(X, S, [1, 3])
         moved = kernel.moved(A[:, [1, 3]], S, [1, 3])  # each row at its own values

@@ -38,7 +38,7 @@ from sklearn.svm import LinearSVC, LinearSVR
 from skvarimp import SensitivityImportance
 from skvarimp._data.table import Entry, as_table
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import LOGISTIC, ClippedLine, Shares, Then
+from skvarimp._models.links import LOGISTIC, Shares, Then
 from skvarimp._response.grid import Move, make_move
 from skvarimp._response.responses.many_columns import line_batches
 from skvarimp._response.shapes import basis
@@ -63,7 +63,6 @@ def linear_cases():
     """(model, X, response_method)."""
     both = np.column_stack([Y, -2 * Y + X[:, 5]])
     logistic = LogisticRegression(max_iter=2000)
-    huber = SGDClassifier(loss="modified_huber", random_state=0)
     log_loss = SGDClassifier(loss="log_loss", random_state=0, alpha=0.1)
     cases = [
         (Ridge(), X, Y, "predict"),
@@ -89,8 +88,6 @@ def linear_cases():
         (RidgeClassifier(), X, LABELS, "predict"),
         (RidgeClassifier(), X, LABELS, "decision_function"),
         (Perceptron(), CENTRED, NAMED, "predict"),
-        (huber, CENTRED, TWO, "predict_proba"),
-        (huber, CENTRED, THREE, "predict_proba"),
         (log_loss, CENTRED, TWO, "predict_proba"),
         (log_loss, CENTRED, THREE, "predict_proba"),
         (LogisticRegression(C=1e4, max_iter=5000), X, TWO, "predict_proba"),
@@ -381,11 +378,7 @@ def test_nodes_are_enough(slope):
 
 
 def test_links_know_where_they_jump():
-    """Sums of clipped probabilities near 0, and vanishing logistic ones."""
-    scores = np.array([[-2.0, -1.0 + 1e-8, 0.0], [-3.0, -1.5, 0.5]])
-    outputs, doubtful = ClippedLine()(scores)
-    assert doubtful.tolist() == [False, True, False]
-    assert outputs[:, 0].tolist() == [0.5, 0.5]
+    """Sums of vanishing probabilities."""
     _, doubtful = Then(LOGISTIC, Shares())(np.array([[-800.0, 1.0], [-900.0, -800.0]]))
     assert doubtful.tolist() == [True, False]
 

@@ -130,7 +130,6 @@ class TreeResponse(Response):
 
     def __init__(self, model, form, table):
         self.model, self.link = model, form.link
-        self.rounding, self.gap = form.rounding, form.gap()
         self.trees = trees = TreeTable(form.trees, form.encoding)
         self.n_outputs = trees.n_raw
         if self.link is None:
@@ -138,6 +137,7 @@ class TreeResponse(Response):
         else:
             self.n_outputs = self.link.n_outputs(trees.n_raw)
         self.offset = np.broadcast_to(form.offset, trees.n_raw).astype(np.float64)
+        self.rounding, self.gap = form.rounding, _gap(trees, form)
         self.doubt = form.doubt
         if form.doubt is None:
             self.doubt = _rounding(trees, self.offset)
@@ -261,6 +261,24 @@ class TreeResponse(Response):
 
     def walker(self, walk):
         return TreeWalker(self, walk)
+
+
+ROUNDING = 1e-11  # of sums over the trees; no share is as small
+
+
+def _gap(trees, form):
+    """How near outputs other than 0 and 1 can be to 0 and 1; 0 if not known.
+
+    A mean of shares is 0 if all shares are 0, and otherwise at least the smallest share
+    of one tree. The same holds for 1.
+    """
+    if form.link is not None or form.shares is None or np.any(form.offset):
+        return 0.0
+    leaf = trees.feature < 0
+    leaves, share = trees.values[:, leaf], form.shares[trees.tree[leaf]]
+    sizes = np.stack([leaves, share - leaves])
+    smallest = sizes.min(where=np.abs(sizes) > ROUNDING * share, initial=np.inf)
+    return smallest if ROUNDING < smallest < np.inf else 0.0
 
 
 def _rounding(trees, offset):

@@ -1,15 +1,19 @@
-"""Which input column each output column of a fitted transformer comes from.
+"""Fitted transformers: column by column, or affine.
 
-This is the one list of transformers that work column by column: each output column
-depends on one input column, and on no other row. If one input column moves, only its
-output columns move.
+`sources` tells which input column each output column of a transformer that works column
+by column comes from, on no other row. If one input column moves, only its output
+columns move. `affine` makes z = x A + b of a transformer, with A sparse where possible.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 
-from skvarimp._data.table import column_position
+from skvarimp._models.links import NoGradient
 from skvarimp._models.model import rule_of
+from skvarimp._running.private_sklearn import private
 
 
 class NotColumnwise(Exception):
@@ -20,25 +24,10 @@ NO_SOURCE = -1  # a constant output column
 
 
 def sources(transformer, n_columns, names=None):
-    """The input column of each output column of a fitted transformer.
+    """The input column of each output column of a fitted transformer, (n_outputs,).
 
-    Parameters
-    ----------
-    transformer : object
-        Fitted transformer, "passthrough" or "drop".
-    n_columns : int
-        Number of columns it is given.
-    names : list of str or None
-        Their names.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs,)
-
-    Raises
-    ------
-    NotColumnwise
-        Where its type is not in the list.
+    It is given n_columns columns, perhaps with names, and may be "passthrough" or
+    "drop". Raises NotColumnwise where its type is not in the list.
     """
     # a ColumnTransformer leaves a part without columns unfitted
     if n_columns == 0 or transformer is None or isinstance(transformer, str):
@@ -169,31 +158,17 @@ def _column_transformer(transformer, n_columns, names):
     n_outputs = max((s.stop for s in slices.values()), default=0)
     result = np.full(n_outputs, NO_SOURCE)
     fitted = list(getattr(transformer, "feature_names_in_", names or [])) or None
-    n_fitted = n_columns if fitted is None else len(fitted)
-    for name, member, columns in transformer.transformers_:
+    fitted_columns = private(transformer, "_transformer_to_input_indices")
+    for name, member, _ in transformer.transformers_:
         if isinstance(member, str) and member == "drop":
             continue
-        positions = _positions(columns, fitted, n_fitted)
+        positions = np.array(fitted_columns[name], dtype=np.intp)
         member_names = None if fitted is None else [fitted[p] for p in positions]
         if names and fitted != names:  # frames may hold the columns in another order
             positions = np.array([names.index(n) for n in member_names], np.intp)
         of_member = sources(member, len(positions), member_names)
         result[slices[name]] = _composed(positions, of_member)
     return result
-
-
-def _positions(columns, names, n_columns):
-    """Column positions from what `ColumnTransformer` takes."""
-    if isinstance(columns, slice):
-        if isinstance(columns.start, str) or isinstance(columns.stop, str):
-            start = 0 if columns.start is None else names.index(columns.start)
-            stop = n_columns if columns.stop is None else names.index(columns.stop) + 1
-            return np.arange(start, stop)[:: columns.step]
-        return np.arange(n_columns)[columns]
-    columns = np.atleast_1d(columns).tolist()
-    if columns and all(isinstance(c, bool | np.bool_) for c in columns):
-        return np.flatnonzero(columns)
-    return np.array([column_position(c, names, n_columns) for c in columns], np.intp)
 
 
 def _union(transformer, n_columns, names):
@@ -203,22 +178,15 @@ def _union(transformer, n_columns, names):
     return np.concatenate(members) if members else np.arange(0)
 
 
-def _frozen(transformer, n_columns, names):
+def _inside(transformer, n_columns, names):
     return sources(transformer.estimator, n_columns, names)
 
 
 def _by_name(transformer, names, outputs, encoded):
-    """Sources of named output columns: encoded ones, and inputs that keep their names.
+    """Sources of output columns, by names that a transformer of another library keeps.
 
-    Parameters
-    ----------
-    transformer : object
-        Of another library; it knows its inputs by their names.
-    names : list of str or None
-    outputs : sequence of str
-        Names of the output columns.
-    encoded : dict
-        Name of an output column -> name of the input column that it encodes.
+    `encoded` has the name of an encoded input column for each output column. All other
+    inputs keep their names.
     """
     of, inputs = type(transformer).__name__, list(transformer.feature_names_in_)
     if names is not None and list(names) != inputs:
@@ -252,12 +220,6 @@ def _category_encoder(transformer, n_columns, names):
     return _by_name(transformer, names, transformer.feature_names_out_, encoded)
 
 
-def _summary_encoder(transformer, n_columns, names):
-    percents = [round(100 * quantile) for quantile in transformer.quantiles]
-    encoded = {f"{name}_{p}": name for name in transformer.cols for p in percents}
-    return _by_name(transformer, names, transformer.feature_names_out_, encoded)
-
-
 def _table_vectorizer(transformer, n_columns, names):
     """Each column has an encoder of its own, which must encode row by row."""
     for name, encoder in transformer.transformers_.items():
@@ -287,6 +249,9 @@ CATEGORY_ENCODERS = (
     "PolynomialEncoder QuantileEncoder RankHotEncoder SumEncoder TargetEncoder "
     "WOEEncoder"
 )
+SKRUB_ENCODERS = (
+    "DatetimeEncoder Drop MinHashEncoder SimilarityEncoder StringEncoder ToCategorical"
+)
 COLUMNWISE = {
     "sklearn.preprocessing": {
         **dict.fromkeys([*MONOTONE, "Binarizer", "OrdinalEncoder"], _one_to_one),
@@ -300,24 +265,14 @@ COLUMNWISE = {
     "sklearn.impute": {"SimpleImputer": _imputer, "MissingIndicator": _indicator},
     "sklearn.compose": {"ColumnTransformer": _column_transformer},
     "sklearn.pipeline": {"Pipeline": _chain, "FeatureUnion": _union},
-    "sklearn.frozen": {"FrozenEstimator": _frozen},
+    "sklearn.frozen": {"FrozenEstimator": _inside},
     "sksurv.preprocessing": {"OneHotEncoder": _survival_one_hot},
     "skrub": {"TableVectorizer": _table_vectorizer, "SquashingScaler": _one_to_one},
-    "category_encoders": {
-        **dict.fromkeys(CATEGORY_ENCODERS.split(), _category_encoder),
-        "SummaryEncoder": _summary_encoder,
-    },
+    "category_encoders": dict.fromkeys(CATEGORY_ENCODERS.split(), _category_encoder),
 }
 # Encoders of a single column that look at one row at a time.
 ENCODES_ROWS = {
-    "skrub": {
-        "DatetimeEncoder": True,
-        "Drop": True,
-        "MinHashEncoder": True,
-        "SimilarityEncoder": True,
-        "StringEncoder": True,
-        "ToCategorical": True,
-    },
+    "skrub": dict.fromkeys(SKRUB_ENCODERS.split(), True),
     "skrub._table_vectorizer": {"PassThrough": True},
 }
 
@@ -326,3 +281,114 @@ def replaced(transformer):
     """The first method of a transformer that was replaced on this instance, or None."""
     methods = "transform", "inverse_transform"
     return next((method for method in methods if method in vars(transformer)), None)
+
+
+class NotAffine(NoGradient):
+    """A transformer that is no affine map; the message is the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """x A + b; A is an array or a sparse array of shape (n_columns, n_out)."""
+
+    matrix: object
+    shift: np.ndarray
+
+    def then(self, other):
+        """This map followed by another."""
+        return Affine(
+            self.matrix @ other.matrix, self.shift @ other.matrix + other.shift
+        )
+
+
+def _scaling(factor, shift, n_columns):
+    factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), n_columns)
+    shift = np.broadcast_to(np.asarray(shift, dtype=np.float64), n_columns)
+    return Affine(sparse.diags_array(factor, format="csr"), shift)
+
+
+def selection(columns, n_columns):
+    """The map from a table to some of its columns."""
+    identity = sparse.eye_array(n_columns, format="csc")
+    return Affine(identity[:, columns].tocsr(), np.zeros(len(columns)))
+
+
+def _scaler(step, n_columns):
+    if getattr(step, "clip", False):
+        raise NotAffine(f"{type(step).__name__} clips")
+    if hasattr(step, "min_"):  # MinMaxScaler multiplies, the others divide
+        return _scaling(step.scale_, step.min_, n_columns)
+    factor = 1.0 if step.scale_ is None else 1.0 / step.scale_
+    centre = getattr(step, "center_", None)
+    if getattr(step, "with_mean", False):
+        centre = step.mean_
+    return _scaling(factor, 0.0 if centre is None else -centre * factor, n_columns)
+
+
+def _components(step, n_columns):
+    """Projections on the rows of `components_`, after `mean_`, if any, is taken off."""
+    matrix = step.components_.T.astype(np.float64)
+    shift = np.zeros(matrix.shape[1])
+    if getattr(step, "mean_", None) is not None:
+        shift = -np.asarray(step.mean_, dtype=np.float64) @ matrix
+    return Affine(matrix, shift)
+
+
+def _pca(step, n_columns):
+    result = _components(step, n_columns)
+    if not step.whiten:
+        return result
+    scale = np.sqrt(step.explained_variance_)
+    # scikit-learn's own guard against components without variance
+    scale = np.maximum(scale, np.finfo(scale.dtype).eps)
+    return Affine(result.matrix / scale, result.shift / scale)
+
+
+def chained(steps, n_columns):
+    """Fitted steps one after the other as one `Affine` map; raises NotAffine."""
+    result = _scaling(1.0, 0.0, n_columns)
+    for step in steps:
+        result = result.then(affine(step, result.matrix.shape[1]))
+    return result
+
+
+def _pipeline(step, n_columns):
+    return chained([member for _, member in step.steps], n_columns)
+
+
+def _frozen(step, n_columns):
+    return affine(step.estimator, n_columns)
+
+
+AFFINE = {
+    "sklearn.preprocessing": dict.fromkeys(
+        ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), _scaler
+    ),
+    "sklearn.decomposition": {
+        "PCA": _pca,
+        "IncrementalPCA": _pca,
+        "TruncatedSVD": _components,
+        "FastICA": _components,
+    },
+    "sklearn.neighbors": {"NeighborhoodComponentsAnalysis": _components},
+    "sklearn.random_projection": {
+        "GaussianRandomProjection": _components,
+        "SparseRandomProjection": _components,
+    },
+    "sklearn.pipeline": {"Pipeline": _pipeline},
+    "sklearn.frozen": {"FrozenEstimator": _frozen},
+}
+
+
+def affine(step, n_columns):
+    """A fitted step as an `Affine` map of n_columns columns; raises NotAffine."""
+    if step is None or step == "passthrough":
+        return _scaling(1.0, 0.0, n_columns)
+    if method := replaced(step):
+        raise NotAffine(f"{method} of this instance was replaced")
+    rule = rule_of(step, AFFINE)
+    if rule is not None:
+        return rule(step, n_columns)
+    if is_selector(step):
+        return selection(step.get_support(indices=True), n_columns)
+    raise NotAffine(f"the step {type(step).__name__} has no formula")
