@@ -278,13 +278,13 @@ def _short_walk(response, table, rows, base, weights, entry):
 
 def _compare_walks(walk, curves):
     """The importances of a walk's entry against those of the model's own curves."""
-    size = np.abs(walk.base).max() + np.ptp(walk.base)
+    size, name = np.abs(walk.base).max() + np.ptp(walk.base), walk.entry_of(0).name
     try:
         own, fast = finished_curves(walk, curves), run_walk(walk)[0]
     except ValueError:  # numbers too large: the walk itself will say so
         return
     for reduction, one, other in zip(walk.reductions[0], fast, own):
-        where = f"in {type(reduction).__name__} of {walk.moves.entries[0].name!r}"
+        where = f"in {type(reduction).__name__} of {name!r}"
         _compare(walk.response, one.importances, other.importances, size, where)
 
 

@@ -265,8 +265,10 @@ def sample_of(walk, moves, scale, cell_of_value=None):
     if moves[0].codes is not None:
         codes = np.stack([move.codes[walk.rows] for move in moves])
     if cell_of_value is not None:
-        probabilities = _summed(probabilities, cell_of_value)
-        multiplicity = _summed(multiplicity, cell_of_value)
+        chances = [np.bincount(cell_of_value, p) for p in probabilities]
+        probabilities = np.stack(chances)
+        sizes = np.bincount(cell_of_value).astype(np.float64)
+        multiplicity = np.broadcast_to(sizes, probabilities.shape)
         codes = None if codes is None else cell_of_value[codes]
     return Sample(
         walk.weights,
@@ -283,13 +285,10 @@ def sample_of(walk, moves, scale, cell_of_value=None):
     )
 
 
-def _summed(of_values, cell_of_value):
-    return np.stack([np.bincount(cell_of_value, values) for values in of_values])
-
-
 def finished_curves(walk, curves):
     """The `Finished` of a walk of one entry from the curves of all rows themselves."""
-    wanted, chances = walk.reductions_of(0), walk.moves[0].probabilities
+    positions, wanted = tuple(walk.positions), walk.reductions_of(0)
+    chances = walk.moves[0].probabilities
     margins = walk.margins(slice(0, len(walk.rows)), chances[np.newaxis])
     shape = Dense(margins, curves[np.newaxis])
-    return finished(walk, ((0,), reduced(wanted, shape)))[1]
+    return finished(walk, (positions, reduced(wanted, shape)))[1]

@@ -46,12 +46,6 @@ class Steps:
     spans: np.ndarray | None = None
 
     @staticmethod
-    def none(n_outputs, n_rows):
-        """Rows that nothing moves."""
-        none = np.empty(0, dtype=np.intp)
-        return Steps.of_changes(none, none, np.empty((n_outputs, 0)), n_rows, 1)
-
-    @staticmethod
     def of_values(values, rows, cells, base, n_cells):
         """From the response at some cells, each of which holds up to the next.
 

@@ -33,12 +33,10 @@ from skvarimp._models.trees import Encoding, Tree
 from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import compiled_trees, response
-from skvarimp._response.responses.trees.curves import Member
-from skvarimp._response.responses.trees.plain import steps_of_rows
-from skvarimp._response.responses.trees.response import TreeResponse
+from skvarimp._response.responses.trees import pieces as pieces_of_trees
+from skvarimp._response.responses.trees import response
+from skvarimp._response.responses.trees.pieces import Member, Strips
 from skvarimp._response.responses.trees.walks import TreeWalker
-from skvarimp._response.shapes.steps import Steps
 
 pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
 
@@ -132,8 +130,8 @@ def test_engines_agree_on_losses_of_classes(loss, monkeypatch):
     )
 
 
-def test_grids_of_one_feature_share_a_strip():
-    """A feature moves once through all its grids: the curves are those of each."""
+def test_equal_grids_of_one_feature_share_a_strip():
+    """A feature moves once through the same cells: the curves are those of each."""
     X, y = frame()
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
     table = as_table(X)
@@ -146,16 +144,20 @@ def test_grids_of_one_feature_share_a_strip():
             members.append(
                 Member(trees.trees, len(members), move, *trees.codes.grid(table, move))
             )
-    curves, n_strips = ([], []), []
-    for apart in (False, True):
-        plan = compiled_trees.Strips(trees.trees, members, apart=apart)
-        n_strips.append(len(set(plan.strip_of)))
-        for _, pieces, _ in plan.pieces(codes):
-            for m, member in enumerate(members):
-                steps = plan.curves(pieces, [m], codes).steps(member.n_cells)
-                curves[apart].append(steps.dense().ravel())
-    assert n_strips == [4, 8]
-    shared, alone = np.concatenate(curves[0]), np.concatenate(curves[1])
+
+    def on_all_cells(plan):
+        """The curves of all members."""
+        parts = [
+            [plan.steps(curves, m, None).dense().ravel()]
+            for _, curves, _ in plan.pieces(codes)
+            for m, member in enumerate(plan.members)
+        ]
+        return np.concatenate(parts, axis=None)
+
+    plan = Strips(trees, members)
+    assert plan.strip_of.tolist() == [0, 1, 2, 2, 3, 3, 4, 4]
+    alone = [on_all_cells(Strips(trees, [member])) for member in members]
+    shared, alone = on_all_cells(plan), np.concatenate(alone)
     np.testing.assert_allclose(shared, alone, rtol=0, atol=1e-13 * np.ptp(alone))
 
 
@@ -166,8 +168,7 @@ def test_sizes_of_tasks_change_nothing(monkeypatch):
         _, reference = walked(model, X, method)
         with monkeypatch.context() as small:
             small.setattr(TreeWalker, "TASK_VISITS", 200)
-            small.setattr(TreeResponse, "TASK_PATHS", 40)
-            small.setattr(compiled_trees, "CACHE", 1)
+            small.setattr(pieces_of_trees, "CACHE", 1)
             _, parts = walked(model, X, method)
         for a, b in zip(reference, parts):
             np.testing.assert_allclose(a.importances, b.importances, rtol=1e-13)
@@ -280,14 +281,17 @@ def check_chain(n):
     members = [
         Member(table, u, move, [u], table.codes(u, grid)[:, np.newaxis]) for u in used
     ]
-    plain, raw = zip(*steps_of_rows(table, codes, members, True))
-    compiled = compiled_trees.steps_of_rows(table, codes, members, True)
-    fast, own = zip(*compiled)
-    own, raw = (np.concatenate(parts, axis=1) for parts in (own, raw))
-    np.testing.assert_allclose(own, raw, rtol=1e-12)
-    for one, other in zip(zip(*fast), zip(*plain)):
-        one, other = (Steps.joined(parts).dense() for parts in (one, other))
-        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+    found = []
+    for compiled in (False, True):
+        trees = SimpleNamespace(trees=table, link=None, compiled=compiled)
+        plan = Strips(trees, members)
+        assert len(plan.trees) == 1
+        (_, curves, own), *more = plan.pieces(codes)
+        assert not more
+        steps = [plan.steps(curves, m, None) for m in used]
+        found.append([own, *(of_member.dense() for of_member in steps)])
+    for plain, fast in zip(*found):
+        np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 50, 2000])

@@ -17,7 +17,7 @@ from skvarimp._models.model import Model
 from skvarimp._response.further_moves import product_move
 from skvarimp._response.grid import Entry, make_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import compiled_masses, masses, means, walks
+from skvarimp._response.responses.trees import masses, means, walks
 from skvarimp._response.responses.trees import response as trees_response
 
 RANDOM = np.random.RandomState(0)
@@ -82,8 +82,7 @@ KINDS = [0, 10**6]  # kinds of rows, every row
 def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch):
     """As one, two and three columns move, in any order of columns."""
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
-    monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
-    monkeypatch.setattr(compiled_masses, "LONG", least)
+    monkeypatch.setattr(masses, "LONG", least)
     monkeypatch.setattr(trees_response, "counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
     response = lowered(Model(model), table)
@@ -146,8 +145,7 @@ def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypa
     """
     RANDOM = np.random.RandomState(0)
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
-    monkeypatch.setattr(masses, "ROWS_OF_KIND", least)
-    monkeypatch.setattr(compiled_masses, "LONG", least)
+    monkeypatch.setattr(masses, "LONG", least)
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
     weights = RANDOM.gamma(1.0, size=480)
     found = []

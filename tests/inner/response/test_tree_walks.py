@@ -18,15 +18,14 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeRegressor
 from tree_models import HIST, data, fitted, frame, path_of_trees, uneven, walked
 
-from skvarimp import PartialDependenceImportance, SensitivityImportance
+from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response import grid as _grid
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.trees import curves, plain
-from skvarimp._response.responses.trees import curves as _tree_curves
+from skvarimp._response.responses.trees import curves, groups
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.shapes import steps as _steps
@@ -35,16 +34,16 @@ from skvarimp._response.shapes import steps as _steps
 @pytest.mark.parametrize("by_rows", half([True, False]))
 def test_groups_either_way(by_rows, monkeypatch):
     """Rows that reach leaves and cells that reach leaves give the same curves."""
-    monkeypatch.setattr(plain.Group, "_rows_reach_fewer", lambda self, codes: by_rows)
-    groups = [[0, 4], [0, 1, 3, 4], [1, 2, 5], [4, 3]]
+    monkeypatch.setattr(groups, "rows_reach_fewer", lambda *_: by_rows)
+    together = [[0, 4], [0, 1, 3, 4], [1, 2, 5], [4, 3]]
     for name in ("forest", "hist, poisson", "forest, impure labels"):
         model, X, method = fitted(name, missing=True)
-        check_equal(model, X, uneven(len(X)), method, groups, ["all"])
+        check_equal(model, X, uneven(len(X)), method, together, ["all"])
     X, y = frame()
     X = X[["number", "colour", "rank"]]
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
-    groups = [["colour", "rank"], ["number", "rank"], ["number", "colour", "rank"]]
-    check_equal(model.fit(X, y), X, None, "auto", groups, ["all"])
+    together = [["colour", "rank"], ["number", "rank"], ["number", "colour", "rank"]]
+    check_equal(model.fit(X, y), X, None, "auto", together, ["all"])
 
 
 def test_blocks_of_rows_that_nothing_moves(monkeypatch):
@@ -53,7 +52,7 @@ def test_blocks_of_rows_that_nothing_moves(monkeypatch):
     model = DecisionTreeRegressor().fit(X, (X[:, 0] > 29) * X[:, 1])
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")
     _, reference = walked(model, X, features=None)
-    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 10)
+    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 10)
     _, parts = walked(model, X, features=None)
     for a, b in zip(reference, parts):
         assert np.all(a.standard_errors > 0)
@@ -74,12 +73,11 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     model, X, method = fitted(name)
     some = [0, 3, [0, 4]]
     _, reference = walked(model, X, method, some)
-    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 40)
+    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 400)
     monkeypatch.setattr(TreeWalker, "TASK_EVALUATIONS", 100)
     monkeypatch.setattr(curves, "CACHE", 11)
-    monkeypatch.setattr(_tree_curves, "BLOCK", 50)
     monkeypatch.setattr(curves, "HELD", 50)
-    monkeypatch.setattr(plain, "HELD", 50)
+    monkeypatch.setattr(groups, "HELD", 50)
     monkeypatch.setattr(curves, "BLOCK", 60)
     monkeypatch.setattr(_steps, "CACHE", 10)
     with config_context(working_memory=4e-3):
@@ -102,7 +100,7 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_workers_change_nothing(backend, monkeypatch):
     """Row chunks go to workers and come back to the same numbers."""
-    monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)
+    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 600)
     model, X, method = fitted("hist, classes")
     _, reference = walked(model, X, method)
     with joblib.parallel_config(backend=backend):
@@ -120,7 +118,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
     visited = []
     leaves = curves.Descent.leaves
 
-    def counting(self, moving, together):
+    def counting(self, moving, together=False):
         for path, leaf, edge in leaves(self, moving, together):
             visited.append(np.count_nonzero(edge >= 0))
             yield path, leaf, edge
@@ -135,9 +133,6 @@ def test_a_few_features_cost_their_share(monkeypatch):
         each.append(sum(visited))
     assert min(each) > 0
     assert sum(each[:-1]) == each[-1]
-    # the partial dependence alone forms no row's pieces
-    monkeypatch.setattr(_steps.Steps, "pieces", None)
-    PartialDependenceImportance().fit(model, X)
 
 
 @pytest.mark.thorough
@@ -155,7 +150,6 @@ def test_more_tasks_make_no_more_moves(built, monkeypatch):
     with config_context(working_memory=1e-3):
         walked(model, X, method, features)
         few = len(made)
-        monkeypatch.setattr(TreeResponse, "TASK_PATHS", 60)
         monkeypatch.setattr(TreeWalker, "TASK_VISITS", 60)
         walked(model, X, method, features)
     assert len(made) == 2 * few

@@ -91,8 +91,7 @@ def test_some_entries_cost_compiled_kernels_their_share():
     if not built():
         pytest.skip("kernels are not built")
     from skvarimp._response.grid import make_move
-    from skvarimp._response.responses.trees.compiled_trees import Strips
-    from skvarimp._response.responses.trees.curves import Member
+    from skvarimp._response.responses.trees.pieces import Member, Strips
 
     response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
     table, weights = as_table(X), np.full(len(X), 1 / len(X))
@@ -102,15 +101,14 @@ def test_some_entries_cost_compiled_kernels_their_share():
         members.append(
             Member(response.trees, e, move, *response.codes.grid(table, move))
         )
-    opened = [Strips(response.trees, [m]).arrays[0] for m in members]
+    opened = [Strips(response, [m]).arrays[0] for m in members]
     assert np.all(np.sum(opened, axis=0) <= 1)
-    together = Strips(response.trees, members)
+    together = Strips(response, members)
     np.testing.assert_array_equal(np.any(opened, axis=0), together.arrays[0])
     for feature, member in enumerate(members):
-        roots, *_ = Strips(response.trees, [member]).forest
         split = response.trees.feature == feature
         asking = np.unique(response.trees.tree[split])
-        np.testing.assert_array_equal(roots, response.trees.roots[asking])
+        np.testing.assert_array_equal(Strips(response, [member]).trees, asking)
 
 
 RARE = X[:, 0].argmax()  # a probe of some rows need not see what is done to one

@@ -1,4 +1,4 @@
-"""All leaves that rows reach as features move, and what the moves of a feature are.
+"""All leaves that rows reach as features move: the descent in plain NumPy.
 
 Each row goes down each tree by its own values. At every split it passes on a feature
 that may move, the other child is what the row would meet with that feature's value
@@ -7,11 +7,10 @@ own values again, but both ways at splits on the same feature. The last edge on 
 moved feature knows the codes of that feature that lead to a leaf.
 """
 
-from functools import cached_property
-
 import numpy as np
 
 from skvarimp._data.base_table import numbered
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.shapes.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, HELD, even_slices, numbers_at_once
 
@@ -95,19 +94,16 @@ class Descent:
             state = stack.pop()
             half = len(state[0]) // 2
             if len(state[0]) > most:
-                stack += [
-                    tuple(a[half:] for a in state),
-                    tuple(a[:half] for a in state),
-                ]
+                stack += [[a[half:] for a in state], [a[:half] for a in state]]
                 continue
             feature = self.table.feature.take(state[1])
             inner = feature >= 0
             if not inner.all():
                 at_leaf, keep = np.flatnonzero(~inner), np.flatnonzero(inner)
-                path, leaf, edge = reached = tuple(a.take(at_leaf) for a in state)
+                path, leaf, edge = reached = [a.take(at_leaf) for a in state]
                 self.own[path[edge < 0]] = leaf[edge < 0]
                 yield reached
-                feature, state = feature.take(keep), tuple(a.take(keep) for a in state)
+                feature, state = feature.take(keep), [a.take(keep) for a in state]
             if len(feature):
                 stack.append(self._below(*state, feature, moving, together))
 
@@ -133,13 +129,10 @@ class Descent:
         """The row of each path."""
         return self._rows.take(path)
 
-    def off_own(self, path, leaf, edge):
-        """What is off the rows' own paths, and raw outputs there minus their own."""
-        off = np.flatnonzero(edge >= 0)
-        path, leaf, edge = path.take(off), leaf.take(off), edge.take(off)
+    def changes(self, path, leaf):
+        """Raw outputs at leaves minus those at the rows' own, (n_raw, n)."""
         values = self.table.values
-        changes = values.take(leaf, axis=1) - values.take(self.own.take(path), axis=1)
-        return path, leaf, edge, changes
+        return values.take(leaf, axis=1) - values.take(self.own.take(path), axis=1)
 
     def raw(self):
         """Sum over the trees of the own leaves' values, (n_raw, n_rows)."""
@@ -147,145 +140,96 @@ class Descent:
         return own.reshape(len(own), self.n_trees, self.n_rows).sum(axis=1)
 
 
-class Member:
-    """A move of at most one feature, its grid in cells.
+def pieces_of(plan, codes):
+    """Yield slices of rows and their pieces, as the kernel `Descent` finds them.
 
     Parameters
     ----------
-    table : TreeTable
-    position : int
-    move : Move
-    features : list of at most one int
-        Features of the tree table that move.
-    codes : ndarray of shape (n_values, len(features))
-        Codes of the grid's values.
+    plan : Strips
+    codes : ndarray of shape (n_rows, n_features)
+    """
+    table, (_, marks, spans, first_cell, n_cells, _) = plan.table, plan.arrays
+    n_strips = len(n_cells)
+    # what an edge admits begins and ends
+    jumps = numbers_at_once(BLOCK) // (2 * n_cells.max() * table.n_raw)
+    most = max(1, min(rows_at_once(table, len(plan.trees)), jumps))
+    for part, descent, path, leaf, edge in descents(
+        table, codes, plan.trees, plan.moving, most
+    ):
+        off = np.flatnonzero(edge >= 0)
+        path, edge = path.take(off), edge.take(off)
+        row, changes = descent.row(path), descent.changes(path, leaf.take(off))
+        start, end = spans.take(edge, axis=0).T
+        visit, turn = numbered(end - start)
+        mark = marks.take(start.take(visit) + turn)
+        cell, sign = np.maximum(mark, ~mark), np.where(mark < 0, -1.0, 1.0)
+        row, changes = row.take(visit), changes.take(visit, axis=1) * sign
+        strip = np.searchsorted(first_cell, cell, side="right") - 1
+        strip = strip.astype(np.min_scalar_type(n_strips))  # sorts faster
+        order = np.argsort(strip, kind="stable")
+        ends = np.searchsorted(strip[order], np.arange(1, n_strips))
+        found = []
+        for s, some in enumerate(np.split(order, ends)):
+            own = row[some], cell[some] - first_cell[s], changes[:, some]
+            steps = Steps.of_changes(*own, descent.n_rows, n_cells[s])
+            for chunk, rows, cells, moved in steps.flat_pieces():
+                found.append(((chunk.start + rows) * n_strips + s, cells, moved))
+        curve, cells, moved = (np.concatenate(a, axis=-1) for a in zip(*found))
+        order = np.argsort(curve, kind="stable")
+        curves = np.arange(descent.n_rows)[:, np.newaxis] * n_strips
+        starts = np.searchsorted(curve[order], curves + np.arange(n_strips + 1))
+        cells = cells[order].astype(np.int32)
+        yield part, starts, cells, moved[:, order], descent.raw()
 
-    Attributes
+
+class Linked:
+    """Response moved minus unmoved of some rows, from raw outputs moved minus unmoved.
+
+    A label that is decided by no more than the response's `doubt` is asked from the
+    model itself, whose sum of the same numbers in another order may decide otherwise.
+
+    Parameters
     ----------
-    feature : int
-        -1: none that any tree knows.
-    used : ndarray of shape (n_cells,)
-        Codes of the cells.
-    n_cells : int
-        Number of cells on the way down the trees.
-    parts : PartCells or None
-        Where rows move through the values of their own part only: the cells that
-        curves are reduced over are then those of the parts.
-    cell_of_value : ndarray of shape (n_values,)
-        Of the cells that curves are reduced over.
-    probabilities, multiplicity : ndarray
-        Of the same cells.
+    response : TreeResponse
+        With a link.
+    table, rows, base : see `Response.curves`
+    raw : ndarray of shape (n_raw, n_rows)
+        Sums of the rows' own leaves.
     """
 
-    def __init__(self, table, position, move, features, codes):
-        self.position, self.feature = position, features[0] if features else -1
-        if not features:
-            codes = np.zeros((move.n_cells, 1), dtype=np.uint8)
-        self.table = table
-        self.used, cells = _numbered(codes[:, 0])
-        self.n_cells, self.parts = len(self.used), None
-        if move.parts is not None:
-            self.parts = PartCells(move, cells, self.n_cells)
-            cells = self.parts.of_value
-        self.cell_of_value = cells.astype(np.min_scalar_type(int(cells.max())))
-        self.probabilities = np.bincount(cells, move.probabilities)
-        self.multiplicity = np.bincount(cells).astype(np.float64)
+    def __init__(self, response, table, rows, base, raw):
+        self.response, self.table, self.rows = response, table, rows
+        self.link, self.raw = response.link, raw + response.offset[:, np.newaxis]
+        # of a smooth link our own, so that what does not move is exactly 0
+        self.unmoved = base if self.link.discrete else self.link(self.raw)[0]
 
-    @cached_property
-    def edges(self):
-        """The steps of each edge on the feature: where the cells it admits begin, end,
-        begin again ...
-
-        Returns
-        -------
-        start, count : ndarray of shape (n_edges,)
-        steps : ndarray of shape (n_steps,)
-            Cells.
-        """
-        count, steps = edge_steps(self.table, self.feature, self.used)
-        start = (np.cumsum(count) - count).astype(np.int32)
-        return start, count.astype(np.int16), steps.astype(np.int32)
-
-    @cached_property
-    def factors(self):
-        """As `edges`, of what an edge admits minus 1: from -1 at the first cell on."""
-        start, count, steps = self.edges
-        return start + np.arange(len(start)), count + 1, np.insert(steps, start, 0)
-
-    def first_values(self):
-        """The first grid value of each cell on the way down the trees."""
-        values = first_of_each(self.cell_of_value)
-        return (
-            values if self.parts is None else values[first_of_each(self.parts.cell_of)]
-        )
-
-    def steps_of(self, n_rows, row, edge, changes):
-        """The `Steps` of rows from the leaves they visit as the feature moves.
+    def __call__(self, moved, rows, asked):
+        """Link raw outputs moved minus unmoved.
 
         Parameters
         ----------
-        n_rows : int
-        row, edge : ndarray of shape (n_visits,)
-            Edges counted among those on the feature.
-        changes : ndarray of shape (n_raw, n_visits)
-            By how much the visited leaf differs from the row's own.
+        moved : ndarray of shape (n_raw, n)
+        rows : ndarray of shape (n,)
+            Positions among the rows.
+        asked : callable
+            asked(at) yields (some of the positions at, move, value of each) for what
+            the model itself is to decide.
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n)
         """
-        start, count, steps = self.edges
-        visit, turn = numbered(count.take(edge))
-        cells = steps.take(start.take(edge).take(visit) + turn)
-        # what an edge admits begins and ends by turns
-        changes = changes.take(visit, axis=1) * (1 - 2 * (turn % 2))
-        return Steps.of_changes(row.take(visit), cells, changes, n_rows, self.n_cells)
-
-
-def _numbered(codes):
-    """np.unique(codes, return_inverse=True) of small whole numbers, without a sort."""
-    present = np.zeros(int(codes.max()) + 1, dtype=bool)
-    present[codes] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
-
-
-def first_of_each(cell_of_value):
-    """The first grid value of each cell."""
-    return np.unique(cell_of_value, return_index=True)[1]
-
-
-def distinct(codes):
-    """Distinct rows, and which each row is."""
-    cells, inverse = np.unique(codes, axis=0, return_inverse=True)
-    return cells, inverse.ravel()
-
-
-def edge_steps(table, feature, used):
-    """How many steps each edge on a feature has among cells, and all in a row.
-
-    Returns
-    -------
-    count : ndarray of shape (n_edges,)
-    at : ndarray of shape (count.sum(),)
-        Cells where what an edge admits begins and ends by turns; an end behind the
-        last cell is left out.
-    """
-    edges = table.edges_on(feature)
-    if table.categorical[feature]:
-        inside = table.edge_sets[table.edge_set[edges]][:, used]
-        changes = np.diff(inside, axis=1, prepend=False)
-        return changes.sum(axis=1), np.nonzero(changes)[1]
-    # cells in order: codes of numbers, then perhaps that of missing values
-    missing_code = table.missing_code[feature]
-    is_used = np.zeros(missing_code + 1, dtype=bool)
-    is_used[used] = True
-    before = np.cumsum(is_used) - is_used  # cells before that of each code
-    n_numbers = before[missing_code]
-    some_missing = n_numbers < len(used)
-    begin, end = before[table.low[edges]], before[table.high[edges]]
-    some = end > begin
-    missing = table.admits_missing[edges] & some_missing
-    on = some & (end == n_numbers) & missing  # from the numbers into the missing cell
-    ends = some & ~on & (end < len(used))
-    where = np.column_stack([begin, end, np.broadcast_to(n_numbers, begin.shape)])
-    there = np.column_stack([some, ends, missing & ~on])
-    return there.sum(axis=1), where[there]
+        total = self.raw.take(rows, axis=1) + moved
+        if not self.link.discrete:
+            result, _ = self.link(total)
+        else:
+            result, response = self.link.decided(total), self.response
+            black_box = BlackBoxResponse(response.model, response.n_outputs)
+            unsure = np.flatnonzero(self.link.lead(total) <= response.doubt)
+            for at, *of_move in asked(unsure):
+                known = black_box.at(self.table, self.rows[rows[at]], *of_move)
+                result[:, at] = known
+        return result - self.unmoved.take(rows, axis=1)
 
 
 class PartCells:
@@ -322,43 +266,31 @@ class PartCells:
         part = self.of_row[rows]
         return np.stack([self.bounds[part], self.bounds[part + 1]])
 
-    @property
-    def has_own(self):
-        """Whether the grid holds each row's own value."""
-        return self._codes is not None
-
-    def own(self, rows):
-        """The cell of each row's own value, where the grid holds it.
-
-        A row that is moved to its own value is not moved: exactly 0, not by rounding.
-        """
-        return self.of_value[self._codes[rows]].astype(np.int64)
-
-    def steps(self, steps, rows):
-        """`Steps` over the cells of all rows cut down to those of the rows' own parts.
+    def cut(self, curves, rows):
+        """One member's `Curves` cut down to the cells of the rows' own parts.
 
         Parameters
         ----------
-        steps : Steps
+        curves : Curves
+            Over the cells of all rows.
         rows : ndarray of shape (n_rows,)
             Rows of the table.
         """
-        chunks, of_chunks, *pieces = zip(*steps.flat_pieces())
-        row = np.concatenate([c.start + own for c, own in zip(chunks, of_chunks)])
-        cells, moved = (np.concatenate(parts, axis=-1) for parts in pieces)
-        bounds = steps.starts + np.arange(steps.n_rows + 1)
-        spans = self.spans(rows)
+        first, (_, end_of_part) = curves.begins[:, 0], self.spans(rows)
+        row, turn = numbered(curves.ends[:, 0] - first)
+        at = first[row] + turn
+        bounds = np.searchsorted(row, np.arange(len(rows) + 1))
         # the first cell of the row's part on each piece, and that on the next piece
-        begin = np.searchsorted(
-            self._key, self.of_row[rows][row] * self.n_cells + cells
-        )
+        key = self.of_row[rows][row] * self.n_cells + curves.cells[at]
+        begin = np.searchsorted(self._key, key)
         end = np.append(begin[1:], 0)
-        end[bounds[1:] - 1] = spans[1]
-        if self.has_own:
-            own = self.own(rows)
-            moved[:, (begin <= own[row]) & (own[row] < end)] = 0.0
+        end[bounds[1:] - 1] = end_of_part
+        moved = curves.moved[:, at]
+        if self._codes is not None:
+            # a row moved to its own value is not moved: exactly 0, not by rounding
+            own = self.of_value[self._codes[rows]][row]
+            moved[:, (begin <= own) & (own < end)] = 0.0
         kept = np.flatnonzero(begin < end)
-        first = np.searchsorted(kept, bounds[:-1])
-        bounds = np.stack([first, np.append(first[1:], len(kept)), spans[1]])
-        n_cells = len(self.cell_of)
-        return Steps.of_pieces(bounds, begin[kept], moved[:, kept], n_cells, spans)
+        bounds = np.searchsorted(kept, bounds)[:, np.newaxis]
+        last, cells = end_of_part[:, np.newaxis], begin[kept].astype(np.int32)
+        return type(curves)(bounds[:-1], bounds[1:], last, cells, moved[:, kept])

@@ -4,11 +4,8 @@ For a leaf L and a set V of features let m(L, V) be the weight of the rows that 
 the conditions on exactly the features V on the way to L. One descent with lists of rows
 counts the masses of every V at once. Another adds up what rows find at the leaves.
 
-In small trees, rows that answer all questions alike go down as one. A split asks a row
-one question. Trees that ask `QUESTIONS` of them together tell 2^QUESTIONS kinds of rows
-apart, however many rows there are. So the answers of each row are put into the bits of
-one number, one row of each kind goes down, and what it finds holds for all rows of its
-kind. The compiled kernel does so below single nodes of large trees as well.
+Compiled kernels send the lists down where they were built, and plain NumPy elsewhere.
+The kernels let rows that answer all questions of a small subtree alike go on as one.
 """
 
 from functools import cached_property
@@ -17,11 +14,16 @@ from math import comb
 
 import numpy as np
 
+from skvarimp._compiled import kernel, use_compiled
+from skvarimp._running.memory import BLOCK, CACHE, at_once, even_slices
+from skvarimp._running.tasks import each
+
+MASSES = kernel("masses")
 ORDER = 3  # features that move at once, at most
 BOTH_WAYS = -2  # the rank of a node that rows leave on both sides
-QUESTIONS = 8  # of the trees that rows go down together, at most
-KINDS = 2**QUESTIONS
-ROWS_OF_KIND = 16  # from so many on kinds take less time than rows
+# Kernels find the kinds of all rows. They serve lists of so many rows, and of one in so
+# many of all.
+LONG, SHARE = 512, 24
 
 
 class Paths:
@@ -66,11 +68,6 @@ class Paths:
             n_sets = np.where(self.table.feature < 0, n_sets[self.n_ranks], 0)
             self._first[order] = np.concatenate([[0], np.cumsum(n_sets)])
         return self._first[order]
-
-    def n_sets(self, order):
-        """How many sets of `order` features all leaves have."""
-        number = np.bincount(self.n_ranks[self.table.feature < 0])
-        return sum(int(m) * comb(n, order) for n, m in enumerate(number))
 
     @cached_property
     def edges(self):
@@ -150,53 +147,15 @@ def set_number(ranks):
     return number
 
 
-class CodedRows:
-    """Rows by their codes, and in small trees by their kinds.
-
-    Parameters
-    ----------
-    table : TreeTable
-    codes : ndarray of shape (n_features, n_rows)
-    """
-
-    def __init__(self, table, codes):
-        self.table, self.codes = table, codes
-
-    @cached_property
-    def kinds(self):
-        """A list of roots of some trees, and the kinds that they tell apart.
-
-        Each is (roots, kind of each row, codes of a row of each kind); kinds are None
-        and codes those of all rows where rows do not go by kinds.
-        """
-        table, codes = self.table, self.codes
-        few = codes.shape[1] < ROWS_OF_KIND * KINDS
-        if few or not 1 < table.max_leaves <= QUESTIONS + 1:
-            return [(table.roots, None, codes)]
-        found, missing = [], some_missing(table, codes)
-        for trees, nodes in _in_groups(table):
-            kind = np.zeros(codes.shape[1], dtype=np.uint8)
-            for question, node in enumerate(nodes):
-                feature = table.feature[node]
-                goes = goes_left(table, node, codes[feature], missing[feature])
-                kind |= goes.view(np.uint8) << question
-            row = np.zeros(KINDS, dtype=np.intp)  # any row where a kind has none
-            row[kind] = np.arange(len(kind))
-            found.append((table.roots[trees], kind, codes[:, row]))
-        return found
-
-    def going_down(self, roots):
-        """`kinds`; or all rows themselves, down trees with some roots."""
-        return self.kinds if roots is None else [(roots, None, self.codes)]
-
-
-def count_masses(paths, rows, weights, masses, roots=None):
+def count_masses(paths, codes, weights, masses, roots=None):
     """Add the masses m(L, V) of every leaf and set of moving features.
 
+    Threads may share the rows.
+
     Parameters
     ----------
-    paths : Paths
-    rows : CodedRows
+    paths : Paths or FreePaths
+    codes : ndarray of shape (n_features, n_rows)
     weights : ndarray of shape (n_rows,), or None
         None: all 1.
     masses : list of ndarray of shape (n_sets,)
@@ -204,56 +163,106 @@ def count_masses(paths, rows, weights, masses, roots=None):
     roots : ndarray of shape (n_trees,), default=None
         Of the trees that the rows go down; None: of all.
     """
-    for some, kind, codes in rows.going_down(roots):
-        brought = weights
-        if kind is not None:
-            brought = np.bincount(kind, weights, KINDS)
-        for leaf, violated, listed in lists_of_rows(
-            paths, some, codes, len(masses) - 1
-        ):
+    if not use_compiled():
+        for leaf, violated, rows in _lists(paths, codes, len(masses) - 1, roots):
             number = paths.first(len(violated))[leaf] + set_number(violated)
-            mass = len(listed) if brought is None else brought.take(listed).sum()
+            mass = len(rows) if weights is None else weights.take(rows).sum()
             masses[len(violated)][number] += mass
+        return
+
+    def counted(some):
+        own = [np.zeros_like(of_order) for of_order in masses]
+        lists = _kernel_lists(paths, codes, some, len(masses), roots)
+        MASSES.count_masses(*lists, own, None if weights is None else weights[some])
+        return own
+
+    for own in each(counted, _slices(paths.table, codes)):
+        for of_order, more in zip(masses, own):
+            of_order += more
 
 
-def add_found(paths, rows, amounts, sums, roots=None):
+def add_found(paths, codes, amounts, sums, roots=None):
     """Add up what rows find at the leaves that they reach as one feature moves.
 
     Parameters
     ----------
-    paths, rows, roots : see `count_masses`
+    paths, codes, roots : see `count_masses`
     amounts : ndarray of shape (2, n_raw, n_sets)
         For each set of one feature what a row finds that violates none on the way to
         the leaf, and what one finds that violates this one.
     sums : ndarray of shape (n_features, n_raw, n_rows)
         Added to.
     """
-    for some, kind, codes in rows.going_down(roots):
-        found = sums if kind is None else np.zeros((*sums.shape[:2], KINDS))
-        for leaf, violated, listed in lists_of_rows(paths, some, codes, 1):
-            first, last = paths.first(1)[leaf : leaf + 2]
-            of_leaf = amounts[len(violated)]
-            for s in [first + violated[0]] if violated else range(first, last):
-                found[paths.features[s]][:, listed] += of_leaf[:, [s]]
-        if kind is not None:
-            for of_feature in np.flatnonzero(found.any(axis=(1, 2))):
-                sums[of_feature] += found[of_feature][:, kind]
+    if use_compiled():
+        most = at_once(sums.shape[0] * sums.shape[1])
+        for some in _slices(paths.table, codes, most):
+            lists = _kernel_lists(paths, codes, some, 2, roots)
+            MASSES.add_found(*lists, paths.features, amounts, sums[..., some])
+        return
+    for leaf, violated, rows in _lists(paths, codes, 1, roots):
+        first, last = paths.first(1)[leaf : leaf + 2]
+        of_leaf = amounts[len(violated)]
+        for s in [first + violated[0]] if violated else range(first, last):
+            sums[paths.features[s]][:, rows] += of_leaf[:, [s]]
 
 
-def lists_of_rows(paths, roots, codes, order):
+def pass_on(table, free, brought, found, roots=None):
+    """What rows find at the leaves that other rows bring something to.
+
+    Parameters
+    ----------
+    table : TreeTable
+    free : ndarray of shape (n_features,), bool
+        Rows that bring something need not meet the conditions on these features; rows
+        that find it need not meet those on the others.
+    brought : (codes, amounts)
+        Codes (n_features, n_rows) of the rows that bring something, and how much of
+        it, (n_raw, n_rows) or (1, n_rows).
+    found : (codes, sums)
+        Codes of the rows that find it, and the sums (n_raw, n_rows) that it is added
+        to.
+    roots : ndarray of shape (n_trees,), default=None
+        See `count_masses`.
+    """
+    (codes, amounts), (codes_of_others, sums) = brought, found
+    masses = np.zeros((len(amounts), len(table.feature)))
+    for of_leaves, of_rows in zip(masses, np.ascontiguousarray(amounts)):
+        count_masses(FreePaths(table, free), codes, of_rows, [of_leaves], roots)
+    held = (masses * table.values)[np.newaxis]
+    add_found(FreePaths(table, ~free), codes_of_others, held, sums[np.newaxis], roots)
+
+
+def _slices(table, codes, most=np.inf):
+    """Slices of at most some rows that kernels send down together."""
+    # all nodes are read once per slice: many of them are worth many rows
+    numbers = max(CACHE, min(4 * BLOCK, 4 * len(table.feature)))
+    step = min(most, at_once(table.max_depth + 2, numbers))
+    return even_slices(codes.shape[1], step)
+
+
+def _kernel_lists(paths, codes, some, n_sizes, roots):
+    """What the kernels are given for some rows: `Lists`, roots and codes."""
+    table, n_rows = paths.table, some.stop - some.start
+    firsts = [paths.first(size) for size in range(n_sizes)]
+    how = table.flat, table.twigs, paths.rank, table.max_depth, firsts
+    lists = MASSES.Lists(*how, n_rows, max(LONG, n_rows // SHARE))
+    roots = table.roots if roots is None else roots
+    return lists, roots, np.ascontiguousarray(codes[:, some])
+
+
+def _lists(paths, codes, order, roots=None):
     """Yield leaves, the ranks of features violated on the way, and the rows that did.
 
     Parameters
     ----------
-    paths : Paths
-    roots : ndarray of shape (n_trees,)
-    codes : ndarray of shape (n_features, n_rows)
+    paths, codes, roots : see `count_masses`
     order : int
         Of how many features the conditions may be violated.
     """
-    table = paths.table
+    table, ranks = paths.table, paths.rank.tolist()
     features, children = table.feature.tolist(), table.children.tolist()
-    ranks, missing = paths.rank.tolist(), some_missing(table, codes)
+    some_missing = bool(np.any(table.missing_code == codes.T))
+    roots = table.roots if roots is None else roots
     stack = [(root, (), np.arange(codes.shape[1])) for root in roots.tolist()]
     while stack:
         node, violated, rows = stack.pop()
@@ -265,41 +274,11 @@ def lists_of_rows(paths, roots, codes, order):
         if rank == BOTH_WAYS or rank in violated:
             stack += [(left, violated, rows), (right, violated, rows)]
             continue
-        code = codes[feature].take(rows)
-        goes = goes_left(table, node, code, missing[feature])
+        nodes = np.full(len(rows), node)
+        goes = table.goes_left(nodes, feature, codes[feature, rows], some_missing)
         to_left, to_right = rows[goes], rows[~goes]
         frames = [(left, violated, to_left), (right, violated, to_right)]
         if rank >= 0 and len(violated) < order:
             more = tuple(sorted((*violated, rank)))
             frames += [(left, more, to_right), (right, more, to_left)]
         stack += [frame for frame in frames if len(frame[2])]
-
-
-def goes_left(table, node, codes, some_missing):
-    """Whether rows of some codes go left at a node, (n_rows,) bool."""
-    if table.left_set is not None and table.left_set[node] >= 0:
-        return table.sets[table.left_set[node]].take(codes)
-    goes = codes < int(table.cut[node])
-    if some_missing and table.missing_left[node]:
-        goes |= codes == int(table.missing_code[table.feature[node]])
-    return goes
-
-
-def some_missing(table, codes):
-    """Whether a value of each feature is missing; codes (n_features, n_rows)."""
-    return codes.max(axis=1) == table.missing_code
-
-
-def _in_groups(table):
-    """Yield lists of trees that ask `QUESTIONS` together, and their inner nodes."""
-    inner = np.flatnonzero(table.feature >= 0)
-    of_tree = np.searchsorted(table.tree[inner], np.arange(len(table.roots) + 1))
-    trees, nodes = [], []
-    # those that ask about the same features side by side
-    for tree in np.argsort(table.feature[table.roots], kind="stable").tolist():
-        more = inner[of_tree[tree] : of_tree[tree + 1]].tolist()
-        if len(nodes) + len(more) > QUESTIONS:
-            yield trees, nodes
-            trees, nodes = [], []
-        trees, nodes = [*trees, tree], nodes + more
-    yield trees, nodes

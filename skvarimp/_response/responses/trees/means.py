@@ -33,15 +33,15 @@ import numpy as np
 
 from skvarimp._data.base_table import numbered
 from skvarimp._response.reductions import Sample
-from skvarimp._response.responses.trees import compiled_masses, masses
-from skvarimp._response.responses.trees.curves import Member, first_of_each
 from skvarimp._response.responses.trees.masses import (
     ORDER,
-    CodedRows,
     Paths,
+    add_found,
+    count_masses,
+    pass_on,
     set_number,
 )
-from skvarimp._response.responses.trees.plain import mean_of_group
+from skvarimp._response.responses.trees.pieces import Member, distinct, first_of_each
 from skvarimp._running.memory import HELD, numbers_at_once
 
 ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
@@ -53,21 +53,19 @@ class Means:
     Parameters
     ----------
     paths : Paths
-    rows : CodedRows
+    codes : ndarray of shape (n_features, n_rows)
     weights : ndarray of shape (n_rows,)
     order : int
         How many features move at once, at most.
-    count_masses : callable
-        That of `lists_of`.
     """
 
-    def __init__(self, paths, rows, weights, order, count_masses):
+    def __init__(self, paths, codes, weights, order):
         self.table, self.paths = paths.table, paths
         self.masses = [np.zeros(paths.first(size)[-1]) for size in range(order + 1)]
         unit, weights = 1.0, np.ascontiguousarray(weights, float)
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
-        count_masses(paths, rows, weights, self.masses)
+        count_masses(paths, codes, weights, self.masses)
         self.masses = [unit * of_order for of_order in self.masses]
         self.values = paths.values
         self._sets, self._alone = {}, {}
@@ -171,11 +169,6 @@ def counts_masses(response, n_rows, n_features):
     return response.compiled or of_leaf >= ROWS_OF_LEAF
 
 
-def lists_of(response):
-    """What sends lists of rows down the trees: compiled kernels, or NumPy."""
-    return compiled_masses if response.compiled else masses
-
-
 class Averaged:
     """Mean curves of many moves of the same rows; see `Response.averaged`.
 
@@ -202,12 +195,10 @@ class Averaged:
         moving = np.zeros(len(response.trees.columns), dtype=bool)
         moving[features] = True
         paths = Paths(response.trees, moving)
-        if paths.n_sets(order) > numbers_at_once(HELD):
+        if paths.first(order)[-1] > numbers_at_once(HELD):
             return None
-        rows = CodedRows(
-            response.trees, response.codes.by_feature(self.table, self.rows)
-        )
-        return Means(paths, rows, self.weights, order, lists_of(response).count_masses)
+        codes = response.codes.by_feature(self.table, self.rows)
+        return Means(paths, codes, self.weights, order)
 
     def means_of(self, features):
         """`Means` of a few features; None where they have too many sets."""
@@ -234,6 +225,26 @@ class Averaged:
             return mean_of_group(response, *of_group)
         mean = means.mean(members)
         return mean[(slice(None), *(member.cell_of_value for member in members))]
+
+
+def mean_of_group(response, table, rows, weights, features, codes):
+    """Mean curves over the joint codes of any number of features.
+
+    Rows bring their weights to the leaves whose conditions on all other features they
+    meet, and cells find them there.
+    """
+    trees, (cells, cell_of_value) = response.trees, distinct(codes)
+    free = np.zeros(len(trees.columns), dtype=bool)
+    free[features] = True
+    asking = trees.trees_with(free)
+    mean = np.zeros((trees.n_raw, len(cells)))
+    own = response.codes.by_feature(table, rows)
+    of_cells = np.zeros((len(free), len(cells)), dtype=own.dtype)
+    of_cells[features] = cells.T
+    brought, found = (own, weights[np.newaxis]), (of_cells, mean)
+    pass_on(trees, free, brought, found, trees.roots[asking])
+    mean -= (trees.raw(own.T, asking) @ weights)[:, np.newaxis]
+    return mean[:, cell_of_value]
 
 
 def averaged_alone(response, walk):
@@ -331,8 +342,7 @@ def products(response, codes, members, slopes):
     amounts = np.empty((2, *value.shape))
     amounts[:] = value * (met - total[:, paths.features]), value * met
     sums = np.zeros((len(table.columns), table.n_raw, codes.shape[1]))
-    rows = CodedRows(table, codes)
-    lists_of(response).add_found(paths, rows, amounts, sums)
+    add_found(paths, codes, amounts, sums)
     return [sums[feature] for feature in moves]
 
 

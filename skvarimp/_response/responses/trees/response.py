@@ -1,9 +1,8 @@
 """Trees and ensembles of trees: exact curves from the leaves that rows can reach.
 
-One walk down all trees finds where each row's curve of each feature steps (by `plain`
-NumPy or by `compiled_trees`); the reductions run over the pieces between the steps
-(`walks`). Means over rows alone go by `masses`, other columns that move together by
-`Group`.
+One walk down all trees finds the pieces of each row's curve of each feature (`pieces`),
+which the reductions run over (`walks`). Means over rows alone go by `masses`, other
+columns that move together by `groups`.
 """
 
 from dataclasses import replace
@@ -16,22 +15,22 @@ from skvarimp._data.base_table import numbers_if_possible, spread_over
 from skvarimp._data.table import ArrayTable
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Costs, Response
-from skvarimp._response.responses.trees import compiled_trees
-from skvarimp._response.responses.trees.coalitions import TreeCoalitions
-from skvarimp._response.responses.trees.curves import (
-    Descent,
-    Member,
-)
-from skvarimp._response.responses.trees.means import Averaged, counts_masses
-from skvarimp._response.responses.trees.plain import (
-    Linked,
-    group_curves,
+from skvarimp._response.responses.trees.curves import Descent, Linked
+from skvarimp._response.responses.trees.groups import TreeCoalitions, moved_together
+from skvarimp._response.responses.trees.means import (
+    Averaged,
+    counts_masses,
     mean_of_group,
-    steps_of_rows,
+)
+from skvarimp._response.responses.trees.pieces import (
+    Member,
+    Strips,
+    distinct,
+    first_of_each,
 )
 from skvarimp._response.responses.trees.walks import TreeWalker
-from skvarimp._response.shapes.steps import Steps, settled
-from skvarimp._running.memory import HELD, Memo, even_slices, numbers_at_once
+from skvarimp._response.shapes.steps import settled
+from skvarimp._running.memory import Memo
 from skvarimp._running.tasks import each
 
 
@@ -126,8 +125,6 @@ class TreeResponse(Response):
     reads_cells = True
     compiled = False
 
-    TASK_PATHS = 100_000  # (row, tree) in one task
-
     def __init__(self, model, form, table):
         self.model, self.link = model, form.link
         self.trees = trees = TreeTable(form.trees, form.encoding)
@@ -169,19 +166,28 @@ class TreeResponse(Response):
         row = 30.0 + 7.5 * visited * outputs
         return Costs(15.0 + 0.4 * depth, row, 0.0, 12.5 * outputs)
 
-    def rows_at_once(self, n_cells):
-        """Rows whose moves have so many cells together."""
-        steps = self.n_outputs * max(1, min(n_cells, int(self.visits[0])))
-        paths = self.TASK_PATHS // len(self.trees.roots)
-        return max(1, min(paths, numbers_at_once(HELD) // steps))
-
     def curves(self, table, rows, move, base):
         if self.codes.is_group(move.entry):
-            return settled(group_curves(self, table, rows, move, base), self.gap)
+            return settled(self._group_curves(table, rows, move, base), self.gap)
         member = Member(self.trees, 0, move, *self.codes.grid(table, move))
-        (steps,) = self.steps_of_members(table, rows, base, [member], [move])
+        steps = Strips(self, [member]).joined_steps(table, rows, base, [move])
         moved = steps.dense()[:, :, member.cell_of_value]
         return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
+
+    def _group_curves(self, table, rows, move, base):
+        features, codes = self.codes.grid(table, move)
+        cells, cell_of_value = distinct(codes)
+        own = self.codes.rows(table)[rows]
+        moved = moved_together(self.trees, features, cells, own)
+        if self.link is not None:
+            linked = Linked(self, table, rows, base, self.trees.raw(own))
+            row, cell = np.divmod(np.arange(moved[0].size), len(cells))
+            value = first_of_each(cell_of_value)[cell]
+            moved = linked(
+                moved.reshape(len(moved), -1), row, lambda at: [(at, move, value[at])]
+            )
+            moved = moved.reshape(self.n_outputs, len(rows), len(cells))
+        return base[:, :, np.newaxis] + moved[:, :, cell_of_value]
 
     def at_cells(self, table, rows, moves, base, cells):
         """All moves share one way down the trees."""
@@ -190,12 +196,12 @@ class TreeResponse(Response):
             return super().at_cells(table, rows, moves, base, cells)
         members = [Member(self.trees, m, *move) for m, move in enumerate(coded)]
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
-        for part in even_slices(len(rows), self.rows_at_once(len(moves))):
-            own = base[:, part]
-            all_steps = self.steps_of_members(table, rows[part], own, members, moves)
-            for m, (member, steps) in enumerate(zip(members, all_steps)):
+        plan = Strips(self, members)
+        for part, curves in plan.curves_of(table, rows, base, moves):
+            for m, member in enumerate(members):
+                steps = plan.steps(curves, m, rows)
                 moved = steps.at(member.cell_of_value[cells[m, :, part]])
-                moved += own[:, np.newaxis]
+                moved += base[:, np.newaxis, part]
                 result[m, :, :, part] = settled(moved, self.gap)
         return result
 
@@ -207,7 +213,7 @@ class TreeResponse(Response):
         first_value = np.searchsorted(member.cell_of_value, np.arange(member.n_cells))
 
         def of_rows(rows, base):
-            (steps,) = self.steps_of_members(table, rows, base, [member], [move])
+            steps = Strips(self, [member]).joined_steps(table, rows, base, [move])
             positions = first_value[steps.positions]
             return replace(steps, positions=positions, n_cells=move.n_cells)
 
@@ -219,16 +225,14 @@ class TreeResponse(Response):
         if counts_masses(self, len(rows), len(features)):
             averaged = Averaged(self, table, rows, weights, features, len(features))
             return averaged(move)
+        if len(features) > 1 and self.link is not None:
+            return super().mean_curves(table, rows, weights, move, base)
         if len(features) > 1:
-            if self.link is not None:
-                return super().mean_curves(table, rows, weights, move, base)
             return mean_of_group(self, table, rows, weights, features, codes)
         member = Member(self.trees, 0, move, features, codes)
-        mean = np.zeros((self.n_outputs, member.n_cells))
-        for part in even_slices(len(rows), self.rows_at_once(member.n_cells)):
-            own = base[:, part]
-            (steps,) = self.steps_of_members(table, rows[part], own, [member], [move])
-            mean += steps.over_rows(weights[part])
+        mean, plan = np.zeros((self.n_outputs, member.n_cells)), Strips(self, [member])
+        for part, curves in plan.curves_of(table, rows, base, [move]):
+            mean += plan.steps(curves, 0, rows).over_rows(weights[part])
         return mean[:, member.cell_of_value]
 
     def averaged(self, table, rows, weights, base, n_columns):
@@ -236,28 +240,6 @@ class TreeResponse(Response):
             return super().averaged(table, rows, weights, base, n_columns)
         features = np.arange(len(self.trees.columns))
         return Averaged(self, table, rows, weights, features, n_columns)
-
-    def steps_of_members(self, table, rows, base, members, moves):
-        """Yield the steps of each member, in units of the response."""
-        codes = self.codes.rows(table)[rows]
-        used = [member for member in members if member.feature >= 0]
-        if used:
-            steps_of = steps_of_rows
-            if self.compiled:
-                steps_of = compiled_trees.steps_of_rows
-            with_raw = self.link is not None
-            parts, raw = zip(*steps_of(self.trees, codes, used, with_raw))
-            steps, raw = zip(*parts), np.concatenate(raw, axis=1)
-        for member in members:
-            if member.feature < 0:
-                yield Steps.none(self.n_outputs, len(rows))
-                continue
-            of_member = Steps.joined(next(steps))
-            if self.link is not None:
-                linked = Linked(self, table, rows, base, raw)
-                (linked,) = linked.of_each([member], moves)
-                of_member = of_member.mapped(linked)
-            yield of_member
 
     def walker(self, walk):
         return TreeWalker(self, walk)

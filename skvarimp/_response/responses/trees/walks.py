@@ -2,25 +2,29 @@
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
 
 from skvarimp._compiled import kernel
-from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.reductions import State
-from skvarimp._response.responses.trees.compiled_trees import KINDS, Strips
-from skvarimp._response.responses.trees.curves import Member, distinct, first_of_each
+from skvarimp._response.losses import AbsoluteError, SquaredError
+from skvarimp._response.mean_curves import (
+    IndividualFlatness,
+    MeanCurve,
+    PartialDependence,
+)
+from skvarimp._response.reductions import Observed, Pairs, Range, State
 from skvarimp._response.responses.trees.means import (
     averaged_alone,
     mean_curves,
     products,
     with_slopes,
 )
-from skvarimp._response.responses.trees.plain import Linked
+from skvarimp._response.responses.trees.pieces import Member, Strips
 from skvarimp._response.shapes.shape import Merging, reduced
 from skvarimp._response.shapes.steps import StepCurves
+from skvarimp._response.shares import OwnShare, TotalShare
 from skvarimp._response.walk import Task, Walker
 from skvarimp._running.memory import (
     HELD,
@@ -32,6 +36,19 @@ from skvarimp._running.tasks import each
 
 PIECES = kernel("pieces")
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
+# What the kernel `reduce`, or `means`, calls a reduction, by its exact type.
+KINDS = {
+    Pairs: "pairs",
+    Observed: "distances",
+    TotalShare: "variances",
+    SquaredError: "squares",
+    AbsoluteError: "distances",
+    Range: "extents",
+    IndividualFlatness: "deviations",
+    PartialDependence: "means",
+    OwnShare: "means",
+    MeanCurve: "drifts",
+}
 
 
 class TreeWalker(Walker):
@@ -42,7 +59,7 @@ class TreeWalker(Walker):
     Tasks carry positions alone: what they share is made once in every process.
     """
 
-    TASK_VISITS = HELD  # leaves visited in one task of compiled kernels
+    TASK_VISITS = HELD  # leaves visited in one task
 
     def tasks(self):
         batches, times, single = {}, Counter(), []
@@ -84,13 +101,11 @@ class TreeWalker(Walker):
     def _tasks_together(self, members):
         response, n_rows = self.response, len(self.walk.rows)
         positions = tuple(member.position for member in members)
-        members, means, plan = self._together(positions, members)
-        step = response.rows_at_once(sum(member.n_cells for member in members))
+        members, means, _ = self._together(positions, members)
+        step = max(1, self.TASK_VISITS // max(1, int(response.visits[0])))
         if means is not None:
             numbers = response.trees.n_raw * len(response.trees.columns)
             step = max(1, numbers_at_once(HELD) // numbers)
-        elif plan is not None:
-            step = max(1, self.TASK_VISITS // max(1, int(response.visits[0])))
         n_tasks = -(-n_rows // step)
         n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
         for part in even_slices(n_rows, -(-n_rows // n_tasks)):
@@ -105,7 +120,7 @@ class TreeWalker(Walker):
         means : dict or None
             Their mean curves and slopes, see `with_slopes`, where no more is wanted.
         plan : Strips or None
-            What the compiled descent is given, where it serves.
+            Else what the descent is given.
         """
         walk, response = self.walk, self.response
 
@@ -113,15 +128,7 @@ class TreeWalker(Walker):
             every = members or [member_of(response, walk, p) for p in positions]
             if self._means_serve(every[0]):
                 return every, walk.means or self._means(every), None
-            if not response.compiled:
-                return every, None, None
-            strips = Strips(
-                response.trees,
-                every,
-                all_trees=response.link is not None,
-                apart=getattr(response.link, "discrete", False),
-            )
-            return every, None, strips
+            return every, None, Strips(response, every)
 
         return self.shared.get(positions, make)
 
@@ -148,21 +155,6 @@ class TreeWalker(Walker):
             for member, found in zip(members, states)
         ]
 
-    def reduced(self, position, rows):
-        """A group is moved to one value of each joint code."""
-        walk, move = self.walk, self.walk.moves[position]
-        if move.parts is not None:
-            return super().reduced(position, rows)
-        _, codes = self.response.codes.grid(walk.table, move)
-        _, cell_of_value = distinct(codes)
-        chances = np.bincount(cell_of_value, move.probabilities)
-        first = first_of_each(cell_of_value)
-        of_cells = move.at_cells(first, probabilities=chances, codes=None)
-        multiplicity = np.bincount(cell_of_value)[np.newaxis].astype(np.float64)
-        reductions = walk.reductions_of(position)
-        states = self.reduced_along(of_cells, rows, reductions, multiplicity)
-        return [replace(state, cell_of_value=cell_of_value) for state in states]
-
     def _along(self, task, members, means):
         """Yield the states of members of which mean curves alone are wanted."""
         walk, response = self.walk, self.response
@@ -176,35 +168,12 @@ class TreeWalker(Walker):
 
     def _taken(self, task, members, plan):
         """The states of members whose reductions take the pieces of their curves."""
-        taking = Taking(self.walk, members, task.rows, self.response.gap, plan)
-        pieces = self._from_steps if plan is None else self._from_kernels
-        for rows, curves in pieces(task.rows, members, plan):
-            taking.add(rows, curves)
-        return taking.merged()
-
-    def _from_steps(self, rows, members, _):
-        """Yield (rows, the `Steps` of each member), by plain NumPy."""
-        walk, which = self.walk, self.walk.rows[rows]
-        steps = self.response.steps_of_members(
-            walk.table, which, walk.base[:, rows], members, walk.moves
-        )
-        own = (
-            of_member if member.parts is None else member.parts.steps(of_member, which)
-            for member, of_member in zip(members, steps)
-        )
-        yield rows, own
-
-    def _from_kernels(self, rows, members, plan):
-        """Yield (rows, `TreePieces`), some rows at a time."""
         walk, response = self.walk, self.response
-        codes = response.codes.rows(walk.table)[walk.rows[rows]]
-        for part, pieces, raw in plan.pieces(codes):
-            some = slice(rows.start + part.start, rows.start + part.stop)
-            if response.link is not None:
-                base, which = walk.base[:, some], walk.rows[some]
-                linked = Linked(response, walk.table, which, base, raw)
-                pieces = pieces.linked(linked.of_each(members, walk.moves))
-            yield some, pieces
+        taking = Taking(walk, members, task.rows, response.gap, plan)
+        rows, base = walk.rows[task.rows], walk.base[:, task.rows]
+        for part, curves in plan.curves_of(walk.table, rows, base, walk.moves):
+            taking.add(part, curves)
+        return taking.merged()
 
 
 def member_of(response, walk, position):
@@ -233,8 +202,7 @@ class Taking:
     walk, members, rows : see `Summed`
     gap : float
         See `settled`.
-    plan : Strips or None
-        Given where reductions run in compiled kernels, if there is one.
+    plan : Strips
     """
 
     def __init__(self, walk, members, rows, gap, plan):
@@ -244,11 +212,11 @@ class Taking:
         for m, member in enumerate(members):
             request, left = member.position // walk.n_entries, {}
             for r, reduction in enumerate(walk.reductions_of(member.position)):
-                kind = None if plan is None else KINDS.get(type(reduction))
+                kind = KINDS.get(type(reduction)) if plan.compiled else None
                 if kind is None:
                     left[r] = reduction, Merging()
                     continue
-                alike = kind, type(reduction), request, r, plan.is_cut[m]
+                alike = kind, type(reduction), request, r, member.parts
                 if kind == "means":
                     alike += (reduction.n_kept(len(walk.base) * member.n_cells),)
                 together.setdefault(alike, []).append((m, r, reduction))
@@ -261,29 +229,17 @@ class Taking:
             summed = how(kind, reduction, [members[m] for m in some], walk, rows)
             self._summed.append((summed, list(some), places[0]))
 
-    def add(self, rows, curves):
-        """Take some of the rows: `TreePieces`, or the `Steps` of each member."""
+    def add(self, part, curves):
+        """Take the `Curves` of a slice of the rows."""
+        rows = slice(self._rows.start + part.start, self._rows.start + part.stop)
+        # pairs and means, say, have the same curves
         which = self._walk.rows[rows]
-        part = slice(rows.start - self._rows.start, rows.stop - self._rows.start)
-        known = {}  # pairs and means, say, have the same curves
+        curves_of = cache(lambda *some: self._plan.some_curves(curves, some, which))
         for summed, some, _ in self._summed:
-            ways = tuple(self._plan.way_of[m] for m in some)
-            if ways not in known:
-                known[ways] = self._plan.curves(curves, some, which)
-            summed.add(known[ways], part)
-        if self._plan is not None:
-            curves = self._steps(curves, which)
-        for member, left, steps in zip(self._members, self._left, curves):
-            if left:
-                self._reduce(member, left, rows, steps)
-
-    def _steps(self, pieces, which):
-        """Yield the `Steps` of the members that reductions are left of, else None."""
+            summed.add(curves_of(*some), part)
         for m, (member, left) in enumerate(zip(self._members, self._left)):
-            spans = None if member.parts is None else member.parts.spans(which)
-            n_cells = len(member.probabilities)
-            curves = self._plan.curves(pieces, [m], which) if left else None
-            yield curves and curves.steps(n_cells, spans)
+            if left:
+                self._reduce(member, left, rows, self._plan.steps(curves, m, which))
 
     def _reduce(self, member, left, rows, steps):
         of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
@@ -338,7 +294,7 @@ class Summed:
         self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
 
     def add(self, curves, rows):
-        """Add the `KernelCurves` of a slice of the rows."""
+        """Add the `Curves` of a slice of the rows."""
         of_cells = self.places, self.below
         of_rows = self.weights[rows], self.points[:, rows], self.rows[..., rows]
         PIECES.reduce(self.kind, curves, *of_cells, *of_rows, self.sums)
