@@ -15,10 +15,9 @@ from skvarimp._data.validation import Interval
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import direction
-from skvarimp._response.reductions import Finished
+from skvarimp._response.reductions import Outcome
 from skvarimp._running.tasks import Progress, tasks_done
 from skvarimp._types import Features, ResponseMethod
 
@@ -160,7 +159,8 @@ default="auto"
 
     def _conclude(self, plan, outcomes):
         problem = plan.problem
-        outcome = Outcome.empty(len(plan.entries), len(problem.base))
+        shape = len(plan.entries), len(problem.base)
+        outcome = Outcome(np.full(shape, np.nan))
         units = problem.units
         self.curves_, self.curve_errors_, self.deciles_ = {}, {}, {}
         tasks, arguments = list(enumerate(plan.entries)), (problem, self.n_bins)
@@ -168,10 +168,10 @@ default="auto"
         results = tasks_done(progress, _curve_of, tasks, arguments, self.n_jobs)
         for (e, entry), (edges, curve, errors, *numbers, influence, marks) in results:
             of_mean, (importance, way) = influence.mean(axis=0), numbers
-            finished = Finished(importance, units.error(of_mean))
+            finished = Outcome(importance, units.error(of_mean))
             finished.directions = way[np.newaxis]
-            finished.errors_per_output = units.error(influence)
-            finished.influences = of_mean if self.keep_rows else None
+            finished.errors_per_output = units.error(influence)[np.newaxis]
+            finished.influences = of_mean[np.newaxis] if self.keep_rows else None
             outcome.store([e], finished)
             if len(curve) == 1:
                 curve, errors = curve[0], errors[0]

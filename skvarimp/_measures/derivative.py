@@ -18,9 +18,9 @@ from skvarimp._models.gradients import (
 )
 from skvarimp._models.links import NoGradient, PiecewiseConstant
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import make_move
-from skvarimp._response.shapes.shape import add_by_group
+from skvarimp._response.reductions import Outcome
+from skvarimp._response.shape import add_by_group
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress
 from skvarimp._types import Features, ResponseMethod
@@ -277,11 +277,11 @@ class _Moments:
         theta[:, n_done:] = np.nan
         theta *= self.size[:-2] * self.size[-2]
         factors = self._factors(theta, range(len(theta)))
-        outcome = Outcome(theta.T, self._errors(factors), [])
+        outcome = Outcome(theta.T, self._errors(factors))
         each = [self._errors(self._factors(theta, [o])) for o in range(len(theta))]
         outcome.errors_per_output = np.stack(each, axis=1)
         if self.kept is not None:
-            outcome.influences = np.einsum("zie,ze->ie", self.kept, factors)
+            outcome.influences = np.einsum("zie,ze->ei", self.kept, factors)
         return outcome
 
     def _factors(self, theta, outputs):

@@ -10,10 +10,11 @@ from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.labels import positions
 from skvarimp._models.readers.sklearn_trees import n_training_rows
-from skvarimp._response.engine import Outcome, run_walk
-from skvarimp._response.losses import LossDraw, loss_of_rows
+from skvarimp._response.further_reductions import LossDraw, loss_of_rows
+from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import entry_seeds
 from skvarimp._response.sampling import DonorDraws, draw_together
+from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, tasks_done
 
@@ -118,7 +119,7 @@ class OutOfBag:
             importances = 1.0 + ratio
             influence = (influence - ratio[:, np.newaxis] * of_base) / self.baseline
             noise = noise / self.baseline**2
-        outcome = Outcome(importances[:, np.newaxis], np.full(n_entries, np.nan), [])
+        outcome = Outcome(importances[:, np.newaxis])
         if seeds is None:
             units = plan.problem.units
             errors = units.error_of_sums(units.sums(influence))
@@ -249,7 +250,7 @@ def _gained(t, of, entries, seeds, n_repeats):
         response = problem.response([entries[t % len(entries)]])
         walk = problem.walk(response, entries, [request], keep_rows=True)
         ((outcome,),) = run_walk(walk)
-        return outcome.importances[:, 0], outcome.influences.T, base, response.path
+        return outcome.importances[:, 0], outcome.influences, base, response.path
     response = problem.drawing()
     walk = problem.walk(response, entries, [request])
     draws = DonorDraws(walk, LossDraw(loss), one, n_repeats, seeds[t])

@@ -233,7 +233,7 @@ default="auto"
         self.grid_ = {name: _grid_of(request.grid, name) for name in names}
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
-        found = zip(plan.entries, outcomes[-1].curves)
+        found = zip(plan.entries, outcomes[-1].curves or [])
         found = [pair for pair in found if pair[1] is not None]  # not stopped before
         grid = partial(self._grid_and_deciles, plan.problem, request=request)
         grids = list(each(grid, [entry for entry, _ in found]))

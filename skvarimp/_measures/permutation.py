@@ -20,7 +20,7 @@ from skvarimp._measures.response_importance import (
     asks_for_residuals,
 )
 from skvarimp._measures.scorers.lost import ScoreLost
-from skvarimp._response.losses import LossDraw, loss_of_rows
+from skvarimp._response.further_reductions import LossDraw, loss_of_rows
 from skvarimp._types import (
     Conditional,
     Features,

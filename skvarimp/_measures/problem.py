@@ -23,14 +23,13 @@ from skvarimp._data.validation import (
 from skvarimp._models.model import Model
 from skvarimp._models.registry import serves_threads
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import run_walk
+from skvarimp._response.further_reductions import loss_of_rows
 from skvarimp._response.grid import Moves, distinct_values, make_move
-from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.lowering import Watched, respond
 from skvarimp._response.mean_curves import MeanCurve
 from skvarimp._response.rounds import RunningMeans, draw_in_rounds, entry_seeds
 from skvarimp._response.sampling import DonorDraws
-from skvarimp._response.walk import Walk
+from skvarimp._response.walk import Walk, run_walk
 from skvarimp._running.guards import budget
 from skvarimp._running.tasks import Progress, each
 
@@ -312,7 +311,7 @@ class Request:
 
     def follow_mean(self, n_outputs, with_rows):
         """Ask for `MeanCurve`, too, which comes last."""
-        self.reductions.append(MeanCurve(with_rows))
+        self.reductions.append(MeanCurve("drifts" if with_rows else "sums"))
         self.scales.append(np.ones(n_outputs))
 
 

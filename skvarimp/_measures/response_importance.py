@@ -22,9 +22,9 @@ from skvarimp._measures.problem import Problem, Request, make_problem
 from skvarimp._measures.residuals.fits import residual_grid
 from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._measures.subgroup_trees import subgroup_grid
-from skvarimp._response.engine import run_walk
 from skvarimp._response.reductions import Observed
 from skvarimp._response.rounds import rows_per_repeat
+from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import budget, spending, warn, working
 from skvarimp._running.private_sklearn import HasMethods
 from skvarimp._running.tasks import within_callbacks

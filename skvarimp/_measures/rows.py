@@ -64,16 +64,16 @@ class Rows:
     @classmethod
     def of(cls, problem, outcome):
         """Those of a `Problem`, from an `Outcome`."""
-        influences, table = outcome.influences, problem.table
+        influences, of_rows = outcome.influences, outcome.contributions
         if influences is None:  # stopped before the first entry
-            shape = len(problem.weights), len(outcome.importances)
+            shape = len(outcome.importances), len(problem.weights)
             influences = np.full(shape, np.nan)
         return cls(
-            influences,
-            outcome.contributions,
+            influences.T,
+            None if of_rows is None else of_rows.T,
             problem.units,
             problem.kept,
-            fingerprint(table),
+            fingerprint(problem.table),
             outcome.effects,
         )
 
@@ -291,9 +291,9 @@ def complete_influences(plan, request, outcome, n_jobs):
     problem = plan.problem
     missing = {
         e: curves
-        for e, curves in enumerate(outcome.curves)
+        for e, curves in enumerate(outcome.curves or [])
         if curves is not None
-        and (outcome.influences is None or np.isnan(outcome.influences[0, e]))
+        and (outcome.influences is None or np.isnan(outcome.influences[e, 0]))
     }
     walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
     (reduction,) = request.reductions
@@ -320,7 +320,7 @@ def finished_again(task, walk, reduction):
 
     Returns
     -------
-    Finished
+    Outcome
     """
     e, curves = task
     move, response = walk.moves[e], walk.response

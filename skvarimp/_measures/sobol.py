@@ -14,7 +14,7 @@ from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences, interval_ends
-from skvarimp._response.shares import OwnShare, TotalShare
+from skvarimp._response.further_reductions import OwnShare, TotalShare
 from skvarimp._types import (
     Axes,
     CustomGrid,

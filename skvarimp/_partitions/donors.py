@@ -21,8 +21,8 @@ from skvarimp._data.statistics import precise_cumsum
 from skvarimp._data.table import Entry, stacked
 from skvarimp._measures.problem import compared_with
 from skvarimp._partitions.moments import Largest, Moments, moments_by_weight
+from skvarimp._response.further_reductions import loss_of_rows
 from skvarimp._response.grid import make_move
-from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.sampling import Uniform, draws_of
 
 MOST_VALUES = 2**13

@@ -304,7 +304,6 @@ class Merged:
             Squared deviations of the response from its mean.
         """
         weights, cells, n_cells, _ = of_rows
-        state = state.on_cells()
         if not reduction.uses_squares:
             squares = squares[:0]
         own = squares[:0] if state.rows is None else state.rows[0]

@@ -45,9 +45,8 @@ from skvarimp._partitions.walk import (
     spans_of,
 )
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import Outcome
 from skvarimp._response.grid import kind_of
-from skvarimp._response.reductions import Range
+from skvarimp._response.reductions import Outcome, Range
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.rounds import entry_seeds
 from skvarimp._response.sampling import DonorDraws

@@ -11,7 +11,6 @@ from skvarimp._data.table import stacked
 from skvarimp._partitions.donors import ObservedValues
 from skvarimp._partitions.moments import Largest, Merged
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import Outcome, merged_states
 from skvarimp._response.grid import Kind
 from skvarimp._response.lowering import response_of
 from skvarimp._response.mean_curves import directions
@@ -23,7 +22,7 @@ from skvarimp._response.responses.trees.means import (
 )
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import member_of, serves
-from skvarimp._response.walk import Walk
+from skvarimp._response.walk import Walk, merged_states, unknown_outcomes
 
 
 @dataclass
@@ -282,7 +281,7 @@ class PartitionedWalk:
         list of list of Outcome
         """
         n_entries = len(self.entries)
-        outcomes = Outcome.all_empty(n_entries, scales)
+        outcomes = unknown_outcomes(n_entries, scales)
         for position, of_position in enumerate(sums.states):
             request, e = divmod(position, n_entries)
             move = self.moves[position].move
@@ -334,17 +333,14 @@ class Sums:
         level, units, walk = walk.level, part.units_of(walk.units), walk.of(part)
         squares = (walk.base - level[:, np.newaxis]) ** 2
         states = [None] * len(walk.moves)
-        for positions, of_positions in merged_states(walk, n_jobs=1):
-            for b, position in enumerate(positions):
-                move = walk.moves[position]
-                cells = None if move.codes is None else move.codes[walk.rows]
-                own = walk.weights, cells, move.n_cells, units
-                states[position] = [
-                    Merged.of(state.single(b), reduction, own, squares)
-                    for state, reduction in zip(
-                        of_positions, walk.reductions_of(position)
-                    )
-                ]
+        for position, of_position in merged_states(walk, n_jobs=1):
+            move = walk.moves[position]
+            cells = None if move.codes is None else move.codes[walk.rows]
+            own = walk.weights, cells, move.n_cells, units
+            states[position] = [
+                Merged.of(state, reduction, own, squares)
+                for state, reduction in zip(of_position, walk.reductions_of(position))
+            ]
         largest = Largest(walk.size)
         return cls(states, walk.level, largest)
 
@@ -367,7 +363,7 @@ def _members(walk, n_rows):
     members = [
         member_of(response, walk, position)
         for position in range(len(walk.moves))
-        if not response.codes.is_group(walk.entry_of(position))
+        if not response.codes.is_group(walk.moves[position].entry)
     ]
     return [m for m in members if serves(response, walk, m, n_rows)]
 

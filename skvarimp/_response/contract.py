@@ -27,8 +27,8 @@ import numpy as np
 
 from skvarimp._response.coalitions import AdditiveCoalitions, Coalitions
 from skvarimp._response.mean_curves import MeanCurve
-from skvarimp._response.shapes.shape import Dense, Margins, Merging, reduced
-from skvarimp._response.shapes.steps import StepCurves
+from skvarimp._response.shape import Dense, Margins, Merging, reduced
+from skvarimp._response.steps import StepCurves
 from skvarimp._response.walk import Walker
 from skvarimp._running.guards import OverBudget
 from skvarimp._running.memory import at_once, call_slices, slices

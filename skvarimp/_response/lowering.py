@@ -18,7 +18,6 @@ from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import Move, Moves, make_move
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs
@@ -35,7 +34,7 @@ from skvarimp._response.responses.linear import (
 from skvarimp._response.responses.projection import NetworkResponse
 from skvarimp._response.responses.scores import kernel_response
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.walk import Walk, finished_curves
+from skvarimp._response.walk import Walk, finished_curves, run_walk
 from skvarimp._running.guards import OverBudget, warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -278,7 +277,7 @@ def _short_walk(response, table, rows, base, weights, entry):
 
 def _compare_walks(walk, curves):
     """The importances of a walk's entry against those of the model's own curves."""
-    size, name = np.abs(walk.base).max() + np.ptp(walk.base), walk.entry_of(0).name
+    size, name = np.abs(walk.base).max() + np.ptp(walk.base), walk.moves.entries[0].name
     try:
         own, fast = finished_curves(walk, curves), run_walk(walk)[0]
     except ValueError:  # numbers too large: the walk itself will say so

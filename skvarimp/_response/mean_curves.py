@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._data.statistics import Units, divided
-from skvarimp._response.reductions import Finished, Range, Reduction, RowMean, State
+from skvarimp._response.reductions import Outcome, Range, Reduction, RowMean, State
 from skvarimp._running.memory import working_bytes
 
 # Mean responses closer than this, relative to the response's size, count as equal:
@@ -145,14 +145,12 @@ class IndividualFlatness(WithStatistic, RowMean):
 
     statistic: str = "std"
 
+    primitive = "deviations"
     counts_values = True
 
     def for_kind(self, categorical):
         known = super().for_kind(categorical)
         return Range() if known.statistic == "range" else known
-
-    def reduce(self, shape):
-        return State(shape.deviations())
 
 
 @dataclass(frozen=True)
@@ -234,15 +232,10 @@ class PartialDependence(WithStatistic):
     def drawn(self):
         """The signs of the rows and their groups, (n_rows,) each."""
         part, units = self.part or slice(0, self.n_rows), self.units
-        if not self.joins_rows:
+        if units is None or units.groups is None:
             return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
         signs, groups = signed_groups(units.n, min(self.n_groups, units.n), 0, units.n)
         return signs[units.groups], groups[units.groups]
-
-    @property
-    def joins_rows(self):
-        """Whether there are rows that depend on each other."""
-        return self.units is not None and self.units.groups is not None
 
     def keeps_apart(self, n_numbers):
         """Whether each row's curve is kept, of so many numbers."""
@@ -250,13 +243,9 @@ class PartialDependence(WithStatistic):
         return self.n_groups == self.n_rows and fits and self.part is None
 
     def n_kept(self, n_numbers):
-        """How many rows or groups, of so many numbers each, are kept."""
+        """How many rows, or as many groups as fit, of so many numbers are kept."""
         if self.keeps_apart(n_numbers):
             return self.n_rows
-        return self.groups_that_fit(n_numbers)
-
-    def groups_that_fit(self, n_numbers):
-        """How many groups, of so many numbers each, are kept: as many as fit."""
         room = working_bytes() / 8 // (8 * n_numbers)
         return int(min(self.n_groups, max(room, LEAST_GROUPS)))
 
@@ -289,10 +278,13 @@ class PartialDependence(WithStatistic):
         per_output = sample.units.error_of_sums(psi)
         psi = psi.mean(axis=1)
         errors = sample.units.error_of_sums(psi)
-        finished = Finished(importances, errors, curves=curves)
-        finished.directions = sample.directions(curves)
-        finished.errors_per_output = per_output
-        return finished
+        return Outcome(
+            importances,
+            errors,
+            curves=curves,
+            errors_per_output=per_output,
+            directions=sample.directions(curves),
+        )
 
     def spread(self, cells, sample):
         """What is asked of mean curves (b, o, k), unscaled."""
@@ -374,23 +366,23 @@ class MeanCurve(Reduction):
 
     Parameters
     ----------
-    with_rows : bool, default=False
-        Whether the latter, effects of single rows, are wanted.
+    primitive : {"sums", "drifts"}, default="sums"
+        "drifts" where the latter, effects of single rows, are wanted.
     """
 
-    with_rows: bool = False
+    primitive: str = "sums"
 
     needs = "moments"
     merges_rows = True
     follows = True
 
     def reduce(self, shape):
-        if self.with_rows:
-            return State(*shape.drifts())
+        if self.primitive == "drifts":
+            return super().reduce(shape)
         return State(cells=shape.sums(shape.margins.weights))
 
     def finish(self, state, sample):
         unknown = np.full(state.cells.shape[:2], np.nan)
-        effects = -state.rows if self.with_rows else None
+        effects = -state.rows if self.primitive == "drifts" else None
         found = sample.directions(state.cells)
-        return Finished(unknown, None, directions=found, effects=effects)
+        return Outcome(unknown, directions=found, effects=effects)

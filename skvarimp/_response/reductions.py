@@ -13,7 +13,7 @@ SquaredError    Loss with loss(y, f) = (y - f)^2
 AbsoluteError   Loss with loss(y, f) = \\|y - f\\|
 =============== ==========================================================
 
-`reduce` asks a shape of curves (`shapes/shape.py`) for the sums it needs and makes a
+`reduce` asks a shape of curves (`shape.py`) for the sums it needs and makes a
 `State` of them, states of blocks of rows are merged, and `finish` gives the importance
 of each output and the standard error of their mean. A new one works for every shape.
 """
@@ -26,45 +26,79 @@ from skvarimp._data.statistics import Units
 
 
 @dataclass
-class Finished:
-    """Final numbers of a reduction.
+class Outcome:
+    """Final numbers of a reduction, of some entries or of all.
+
+    None is not known. Of all entries, NaN stands for those that a stop came before.
 
     Attributes
     ----------
     importances : ndarray of shape (n_entries, n_outputs)
     standard_errors : ndarray of shape (n_entries,) or None
         Of the mean over the outputs.
-    monte_carlo_errors : float or None
-        Of drawn numbers: the error of drawing; of several entries an array, as the two
-        that follow. NaN for one repeat of every row, as is the standard error.
-    n_draws : int or None
-    largest_draw : float or None
-        Largest size of a draw.
+    monte_carlo_errors, n_draws : ndarray of shape (n_entries,) or None
+        Of drawn numbers: the error of drawing, and how many draws there were. NaN for
+        one repeat of every row, as is the standard error.
     influences : ndarray of shape (n_entries, n_rows) or None
         How much each row moves the importance, where `Sample.keep_rows` asks for it.
     contributions : ndarray of shape (n_entries, n_rows) or None
         Each row's own importance, where the importance is their mean.
-    curves : ndarray of shape (n_entries, n_outputs, n_cells) or None
+    curves : list of (ndarray of shape (n_outputs, n_cells) or None), or None
     errors_per_output : ndarray of shape (n_entries, n_outputs) or None
         Standard errors of each output by itself.
     skewness : ndarray of shape (n_entries,) or None
-        Of the sampling error of the mean over the outputs; None where it is not known.
+        Of the sampling error of the mean over the outputs.
     directions, effects : ndarray of shape (n_entries, n_outputs, ...) or None
         What `MeanCurve` finds; effects end with n_rows.
+    largest_draw : float or None
+        Largest size of a draw.
+    complete : ndarray of bool of shape (n_entries,) or None
+        Which entries were drawn as often as wanted, where draws were stopped.
     """
 
     importances: np.ndarray
-    standard_errors: np.ndarray | None
-    monte_carlo_errors: float | None = None
-    n_draws: int | None = None
-    largest_draw: float | None = None
+    standard_errors: np.ndarray | None = None
+    monte_carlo_errors: np.ndarray | None = None
+    n_draws: np.ndarray | None = None
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
-    curves: np.ndarray | None = None
+    curves: list | None = None
     errors_per_output: np.ndarray | None = None
     skewness: np.ndarray | None = None
     directions: np.ndarray | None = None
     effects: np.ndarray | None = None
+    largest_draw: float | None = None
+    complete: np.ndarray | None = None
+
+    @classmethod
+    def drawn(cls, n_entries, n_outputs):
+        """That of no draws."""
+        unknown = np.full((n_entries, n_outputs), np.nan)
+        n_draws = np.zeros(n_entries, dtype=np.intp)
+        return cls(unknown, None, np.full(n_entries, np.nan), n_draws)
+
+    def store(self, entries, found):
+        """Take the numbers of some entries from their `Outcome`."""
+        n_entries = len(self.importances)
+        if found.curves is not None:
+            self.curves = self.curves or [None] * n_entries
+            for e, curve in zip(entries, found.curves):
+                self.curves[e] = curve
+        for name, values in vars(found).items():
+            if name == "curves" or values is None:
+                continue
+            if getattr(self, name) is None:
+                shape = n_entries, *np.shape(values)[1:]
+                setattr(self, name, np.full(shape, np.nan))
+            getattr(self, name)[entries] = values
+
+    def times(self, factor):
+        """The outcome with importances, errors and numbers of rows times a factor."""
+        names = "importances", "standard_errors", "monte_carlo_errors"
+        for name in (*names, "influences", "contributions"):
+            if getattr(self, name) is not None:
+                setattr(self, name, factor * getattr(self, name))
+        return self
 
 
 @dataclass
@@ -87,7 +121,7 @@ class Sample:
     level : ndarray of shape (n_outputs,)
         Mean response of the unmoved rows.
     keep_rows : bool
-        Whether `Finished` is to hold the numbers of single rows.
+        Whether `Outcome` is to hold the numbers of single rows.
     parts : ndarray of shape (n_rows,) or None
         The part of each row, where rows are donors of their own part only.
     squares : ndarray of shape (n_outputs, n_rows) or None
@@ -148,7 +182,7 @@ class Sample:
         return np.take_along_axis(cells, self.codes[:, np.newaxis, :], axis=2)
 
     def finished(self, importances, influences, contributions=None, curves=None):
-        """`Finished` with standard errors, of the mean over outputs and of each.
+        """`Outcome` with standard errors, of the mean over outputs and of each.
 
         By the infinitesimal jackknife, see `Units`.
 
@@ -162,32 +196,24 @@ class Sample:
         """
         psi = self._scaled_mean(influences)
         errors, skewness = self.units.error_and_skewness(psi)
-        finished = Finished(importances, errors, curves=curves, skewness=skewness)
-        finished.directions = None if curves is None else self.directions(curves)
-        finished.errors_per_output = errors[:, np.newaxis]
+        outcome = Outcome(importances, errors, curves=curves, skewness=skewness)
+        outcome.directions = None if curves is None else self.directions(curves)
+        outcome.errors_per_output = errors[:, np.newaxis]
         if len(self.scale) > 1:
             of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
-            finished.errors_per_output = of_outputs.T / self.scale
+            outcome.errors_per_output = of_outputs.T / self.scale
         if self.keep_rows:
-            finished.influences = psi
+            outcome.influences = psi
             if contributions is not None:
-                finished.contributions = self._scaled_mean(contributions)
-        return finished
+                outcome.contributions = self._scaled_mean(contributions)
+        return outcome
 
     def _scaled_mean(self, of_outputs):
         return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
 
 
 class Draw:
-    """What is drawn: (row, donors) and their contribution to the importance.
-
-    Attributes
-    ----------
-    n_moves : int
-        Donors of one draw.
-    donor_factor : int
-        How much of a row's influence is that as donor.
-    """
+    """What is drawn: (row, `n_moves` donors) and what they add to the importance."""
 
     def contribution(self, base, moved, y):
         """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
@@ -243,12 +269,18 @@ class Reduction:
         return State(*getattr(shape, self.primitive)())
 
     def finish(self, state, sample):
-        """`Finished` from the merged state of all rows."""
+        """`Outcome` from the merged state of all rows."""
         raise NotImplementedError
 
     def through_scale(self, importances, sample):
-        """What the scale adds to the influences (unscaled); 0: it is held fixed."""
-        return 0.0
+        """What the scale adds to the influences (unscaled); 0: it is held fixed.
+
+        A scale that is Var f of the same rows adds -U / Var f times its own influences.
+        """
+        if not self.uses_squares:
+            return 0.0
+        squares = sample.squared_deviations() - sample.scale[:, np.newaxis]
+        return -importances[..., np.newaxis] * squares
 
 
 class RowMean(Reduction):
@@ -341,58 +373,26 @@ class State:
     apart: np.ndarray | None = None
     cell_of_value: np.ndarray | None = None
 
-    @staticmethod
-    def of_parts(parts, n_rows, n_cells):
-        """One state of parts of the rows that have cells of their own.
-
-        Parameters
-        ----------
-        parts : list of (State, ndarray of int, slice)
-            With the positions of their rows, and their cells.
-        n_rows, n_cells : int
-            Of all parts.
-        """
-        (first, _, _), rows, cells = parts[0], None, None
-        if first.rows is not None:
-            rows = np.zeros((*first.rows.shape[:2], n_rows))
-        if first.cells is not None:
-            cells = np.zeros((*first.cells.shape[:2], n_cells))
-        for state, at, of_cells in parts:
-            if rows is not None:
-                rows[:, :, at] = state.rows
-            if cells is not None:
-                cells[:, :, of_cells] = state.cells
-        return State(rows, cells)
-
-    def changed(self, function, *names, **more):
-        """The state with a function of some of its arrays in their place."""
-        arrays = {name: getattr(self, name) for name in names}
-        known = {name: function(a) for name, a in arrays.items() if a is not None}
-        return replace(self, **known, **more)
-
-    def single(self, b):
-        """The state of one entry."""
-        return self.changed(
-            lambda array: array[b : b + 1], "rows", "cells", "sketch", "basis", "apart"
-        )
-
     def on_cells(self):
         """The state with its sums over the cells, from one over a basis."""
         if self.basis is None:
             return self
-        return self.changed(
-            lambda a: np.matmul(a, self.basis), "sketch", "apart", basis=None
-        )
+        return self._with_each(lambda sums: np.matmul(sums, self.basis), basis=None)
 
-    def expanded(self):
+    def on_values(self):
         """The state over grid values, from one over cells that hold several."""
-        cells = self.cell_of_value
+        state, cells = self.on_cells(), self.cell_of_value
         if cells is None:
-            return self
-        return self.changed(
-            lambda a: a[..., cells],
-            "cells",
-            "apart",
-            "sketch" if self.basis is None else "basis",
-            cell_of_value=None,
+            return state
+        state = state._with_each(lambda sums: sums[..., cells], cell_of_value=None)
+        if state.cells is not None:
+            state.cells = state.cells[..., cells]
+        return state
+
+    def _with_each(self, function, **others):
+        """The state with a function of its sums by row or group in their place."""
+        sketch, apart = (
+            None if sums is None else function(sums)
+            for sums in (self.sketch, self.apart)
         )
+        return replace(self, sketch=sketch, apart=apart, **others)

@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import Units
-from skvarimp._response.engine import Outcome, finished_positions
+from skvarimp._response.reductions import Outcome
+from skvarimp._response.walk import finished_positions
 from skvarimp._running.guards import drawing_budget, warn
 from skvarimp._running.tasks import Progress
 
@@ -271,7 +272,7 @@ class RowDraws:
         return n_repeats, active[done[active] < n_repeats]
 
     def further(self, done, wanted, n_jobs):
-        """Yield (entries, `Finished`) after as many repeats as are wanted least.
+        """Yield (entries, `Outcome`) after as many repeats as are wanted least.
 
         Parameters as of `DonorDraws.further`.
         """

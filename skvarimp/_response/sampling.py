@@ -8,7 +8,7 @@ from joblib import effective_n_jobs
 
 from skvarimp._data.statistics import divided
 from skvarimp._response.mean_curves import direction
-from skvarimp._response.reductions import Finished
+from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import scaled_influences
 from skvarimp._running.memory import call_rows, even_slices, slices
 from skvarimp._running.tasks import in_order
@@ -62,7 +62,7 @@ class Drawn:
         return direction(mean * mass, chances, size, used // N_BINS)[np.newaxis]
 
     def estimate(self, points, units, level, move, draw, n_donors=np.inf):
-        """`Finished`, and the influence of each point.
+        """`Outcome`, and the influence of each point.
 
         Drawing inflates squares of estimates by its own variance, which is taken off.
 
@@ -99,7 +99,7 @@ class Drawn:
             psi = psi + factor * np.append(means, 0.0)[codes]
         variance = np.sum(units.sums(units.weights * terms) ** 2) - drawn
         error = units.error_of_squares(np.maximum(variance, 0.0))
-        return Finished(self.importances, error, np.sqrt(monte_carlo)), psi
+        return Outcome(self.importances, error, np.sqrt(monte_carlo)), psi
 
 
 def _donor_means(cell_sums, level):
@@ -183,7 +183,7 @@ class DonorDraws:
         return int(wanted.sum()) * len(self.walk.rows) * self.draw.n_moves
 
     def further(self, done, wanted, n_jobs):
-        """Yield ([entry], `Finished`) of each entry after some more repeats.
+        """Yield ([entry], `Outcome`) of each entry after some more repeats.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ def draw_together(tasks, draws):
 
     Returns
     -------
-    list of (Finished, RepeatSums or None)
+    list of (Outcome, RepeatSums or None)
     """
     running = {t: repeats_drawn(task, draws) for t, task in enumerate(tasks)}
     asked = {t: next(of_task) for t, of_task in running.items()}
@@ -246,7 +246,7 @@ def repeats_drawn(task, draws):
 
     Returns
     -------
-    finished : Finished
+    finished : Outcome
         From all repeats.
     sums : RepeatSums or None
         None after the last repeat.
@@ -268,8 +268,8 @@ def repeats_drawn(task, draws):
     finished.skewness = walk.units.skewness(psi, error)
     finished.directions = drawn.direction(move, walk.size)
     if walk.keep_rows:
-        finished.influences = psi
-        finished.contributions, _ = drawn.rows[0]
+        finished.influences = psi[np.newaxis]
+        finished.contributions = drawn.rows[0][:1]
         n_moves = sums.n_repeats * draw.n_moves
         finished.effects = -sums.rows[np.newaxis, 2:] / n_moves
     return finished, sums if sums.n_repeats < draws.n_repeats else None

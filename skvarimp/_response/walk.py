@@ -1,15 +1,18 @@
 """A walk: every entry through its grid, the rows in blocks, a state of each block."""
 
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 
 import numpy as np
 
 from skvarimp._data.statistics import Units
 from skvarimp._response.mean_curves import directions
-from skvarimp._response.reductions import Finished, Sample, State
-from skvarimp._response.shapes.shape import Dense, Margins, Merging, reduced
+from skvarimp._response.reductions import Outcome, Sample, State
+from skvarimp._response.shape import Dense, Margins, Merging, reduced
 from skvarimp._running.memory import BLOCK, Memo, even_slices, working_bytes
+from skvarimp._running.tasks import each, in_order
 
 UNSETTLED = {"auto", "range"}  # statistics that `Reduction.for_kind` looks at
 
@@ -42,7 +45,7 @@ class Walk:
     keep_rows : bool
         Whether the numbers of single rows are wanted, too.
     final : bool
-        Whether all rows are evaluated, and `Walker.run` may give `Finished`.
+        Whether all rows are evaluated, and `Walker.run` may give `Outcome`.
     means : dict
         Position -> mean curve of all rows and its slope, where some are evaluated.
     """
@@ -66,11 +69,6 @@ class Walk:
         """Number of entries."""
         return len(self.moves.entries)
 
-    @property
-    def positions(self):
-        """All positions."""
-        return range(len(self.reductions) * self.n_entries)
-
     @cached_property
     def size(self):
         """The largest unmoved response, (n_outputs,)."""
@@ -80,10 +78,6 @@ class Walk:
     def level(self):
         """The mean unmoved response, (n_outputs,)."""
         return self.base @ self.weights
-
-    def entry_of(self, position):
-        """The entry of a position, whose move need not be made for it."""
-        return self.moves.entries[position % self.n_entries]
 
     def reductions_of(self, position):
         """The reductions wanted at a position."""
@@ -151,13 +145,13 @@ class Walker:
         """The parts of the walk; the grids of one entry follow each other."""
         n_entries = self.walk.n_entries
         for e in range(n_entries):
-            for position in self.walk.positions[e::n_entries]:
-                yield from self.tasks_of(position)
+            for request in range(len(self.walk.reductions)):
+                yield from self.tasks_of(request * n_entries + e)
 
     def tasks_of(self, position):
         """The parts of one position: blocks of rows."""
-        per_row = max(1, int(self.walk.moves[position].cells_per_row))
-        most = self.rows_at_once(position, max(1, self.TASK_EVALUATIONS // per_row))
+        most = max(1, self.TASK_EVALUATIONS // self.walk.moves[position].n_cells)
+        most = self.rows_at_once(position, most)
         for part in even_slices(len(self.walk.rows), most):
             yield Task((position,), part)
 
@@ -173,7 +167,7 @@ class Walker:
         list of (positions, states)
             `positions` a tuple of moves with equally many cells, `states` one `State`
             a reduction, whose arrays have one leading entry a position. Where the walk
-            is `final` and the task holds all rows, `states` may be one `Finished` a
+            is `final` and the task holds all rows, `states` may be one `Outcome` a
             reduction.
         """
         return [
@@ -187,13 +181,19 @@ class Walker:
         reductions = walk.reductions_of(position)
         if move.parts is None:
             return self.reduced_along(move, rows, reductions)
-        parts = [[] for _ in reductions]
-        for of_part, at, cells in move.parts.split(move, walk.rows[rows]):
-            states = self.reduced_along(of_part, rows.start + at, reductions)
-            for of_one, state in zip(parts, states):
-                of_one.append((state, at, cells))
-        n_rows, n_cells = rows.stop - rows.start, move.n_cells
-        return [State.of_parts(of_one, n_rows, n_cells) for of_one in parts]
+        found = [
+            (self.reduced_along(of_part, rows.start + at, reductions), at, cells)
+            for of_part, at, cells in move.parts.split(move, walk.rows[rows])
+        ]
+        every, places, cells = zip(*found)
+        sizes = rows.stop - rows.start, move.n_cells
+        return [
+            State(
+                _at_places([state.rows for state in states], places, sizes[0]),
+                _at_places([state.cells for state in states], cells, sizes[1]),
+            )
+            for states in zip(*every)
+        ]
 
     def reduced_along(self, move, rows, reductions, multiplicity=None):
         """States of some evaluated rows that all go through the cells of a move."""
@@ -207,6 +207,16 @@ class Walker:
                 # the next block may have another basis
                 of_blocks.add(state if all_rows else state.on_cells())
         return [of_blocks.merged() for of_blocks in merging]
+
+
+def _at_places(arrays, places, size):
+    """Numbers of parts of the rows, or of the cells, at their places; 0 elsewhere."""
+    if arrays[0] is None:
+        return None
+    whole = np.zeros((*arrays[0].shape[:2], size))
+    for array, place in zip(arrays, places):
+        whole[:, :, place] = array
+    return whole
 
 
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
@@ -227,14 +237,14 @@ def finished(walk, result):
     ----------
     walk : Walk
     result : (tuple of int, list)
-        The positions and the states, which may be `Finished` already.
+        The positions and the states, which may be `Outcome` already.
 
     Returns
     -------
-    (tuple of int, list of Finished)
+    (tuple of int, list of Outcome)
     """
     positions, states = result
-    if isinstance(states[0], Finished):
+    if isinstance(states[0], Outcome):
         return result
     moves = [walk.moves[p] for p in positions]
     scales = walk.scales[positions[0] // walk.n_entries]
@@ -286,9 +296,100 @@ def sample_of(walk, moves, scale, cell_of_value=None):
 
 
 def finished_curves(walk, curves):
-    """The `Finished` of a walk of one entry from the curves of all rows themselves."""
-    positions, wanted = tuple(walk.positions), walk.reductions_of(0)
-    chances = walk.moves[0].probabilities
+    """The `Outcome` of a walk of one entry from the curves of all rows themselves."""
+    wanted, chances = walk.reductions_of(0), walk.moves[0].probabilities
     margins = walk.margins(slice(0, len(walk.rows)), chances[np.newaxis])
     shape = Dense(margins, curves[np.newaxis])
-    return finished(walk, (positions, reduced(wanted, shape)))[1]
+    return finished(walk, ((0,), reduced(wanted, shape)))[1]
+
+
+def unknown_outcomes(n_entries, scales):
+    """An `Outcome` of each reduction of each request, divided by `scales`; all NaN."""
+    return [
+        [Outcome(np.full((n_entries, len(scale)), np.nan)) for scale in of_request]
+        for of_request in scales
+    ]
+
+
+def run_walk(walk, n_jobs=None, progress=None):
+    """Compute every reduction of a walk.
+
+    Parameters
+    ----------
+    walk : Walk
+    n_jobs : int or None
+        Through joblib; any backend. The numbers do not depend on it.
+    progress : Progress or None
+        Of as many steps as there are moves; may stop the walk.
+
+    Returns
+    -------
+    list of list of Outcome
+        For each request, each of its reductions.
+    """
+    outcomes = unknown_outcomes(walk.n_entries, walk.scales)
+    until = nullcontext() if progress is None else progress.until_interrupted()
+    arriving = finished_positions(replace(walk, final=True), n_jobs)
+    with until, closing(arriving):
+        for positions, of_positions in arriving:
+            entries = [p % walk.n_entries for p in positions]
+            request = positions[0] // walk.n_entries
+            for outcome, numbers in zip(outcomes[request], of_positions):
+                outcome.store(entries, numbers)
+            if progress is not None and progress.step(len(positions)):
+                break
+    return outcomes
+
+
+def finished_positions(walk, n_jobs=None):
+    """Yield (positions, `Outcome` of each reduction) as the last rows are in."""
+    finish = partial(finished, walk)
+    with closing(_arriving(walk, n_jobs)) as arriving:
+        for merged in arriving:
+            yield from each(finish, merged)
+
+
+def merged_states(walk, n_jobs=None):
+    """Yield (position, states over the grid's values) as the last rows are in.
+
+    There is one state per reduction. The walk is not `final`.
+    """
+    with closing(_arriving(walk, n_jobs)) as arriving:
+        for (position,), states in chain.from_iterable(arriving):
+            yield position, [state.on_values() for state in states]
+
+
+def _arriving(walk, n_jobs):
+    """Yield what each task is the last to bring, an iterable of (positions, states)."""
+    walker, prefer = walk.response.walker(walk), walk.response.prefer
+    tasks, waiting = walker.tasks(), {}
+    with closing(in_order(run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
+        for task, results in arriving:
+            n_rows = task.rows.stop - task.rows.start
+            yield _complete(waiting, results, len(walk.rows), n_rows)
+
+
+def _complete(waiting, results, n_all, n_rows):
+    """Yield (positions, merged states) where a block of rows is the last.
+
+    Parameters
+    ----------
+    waiting : dict
+        Positions -> how many rows are left, and the `Merging` of each state.
+    results : list of (positions, states)
+        Of the block. What is no `State` is complete already.
+    n_all, n_rows : int
+        Of all blocks together, and of this one.
+    """
+    for positions, states in results:
+        if not isinstance(states[0], State):
+            yield positions, states
+            continue
+        new = n_all, [Merging() for _ in states]
+        n_left, merging = waiting.pop(positions, new)
+        for of_one, state in zip(merging, states):
+            of_one.add(state)
+        if n_left > n_rows:
+            waiting[positions] = n_left - n_rows, merging
+        else:
+            yield positions, [of_one.merged() for of_one in merging]

@@ -21,7 +21,7 @@ from skvarimp._models.gradients import (
     linear_coefficients,
     piecewise_constant,
 )
-from skvarimp._response.shapes.shape import add_by_group
+from skvarimp._response.shape import add_by_group
 from skvarimp._running.guards import warn
 from skvarimp._running.memory import at_once, even_slices
 

@@ -33,9 +33,8 @@ from skvarimp._models.labels import as_columns, class_lists, positions, where_co
 from skvarimp._models.model import Model, is_classifier
 from skvarimp._models.readers import sklearn_trees
 from skvarimp._models.registry import read, reader_of
-from skvarimp._response.engine import in_order
 from skvarimp._running.guards import warn
-from skvarimp._running.tasks import Progress
+from skvarimp._running.tasks import Progress, in_order
 
 
 def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):

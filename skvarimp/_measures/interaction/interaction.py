@@ -36,8 +36,7 @@ from skvarimp._measures.response_importance import (
     ResponseImportance,
     warn_stopped,
 )
-from skvarimp._response.engine import in_order
-from skvarimp._running.tasks import Progress
+from skvarimp._running.tasks import Progress, in_order
 from skvarimp._types import (
     Axes,
     CustomGrid,

@@ -11,10 +11,10 @@ from skvarimp._data.statistics import centred, divided, variance
 from skvarimp._data.table import check_known, together
 from skvarimp._measures.problem import Request
 from skvarimp._response.further_moves import product_move
+from skvarimp._response.further_reductions import OwnShare, TotalShare
 from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import flatness
-from skvarimp._response.reductions import Finished, Reduction, State
-from skvarimp._response.shares import OwnShare, TotalShare
+from skvarimp._response.reductions import Outcome, Reduction, State
 from skvarimp._running.memory import Memo, working_bytes
 
 MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows
@@ -375,4 +375,4 @@ class OverallInteraction(Reduction):
         rest = state.rows + own
         rest -= (rest @ sample.weights)[..., np.newaxis]
         total = sample.squared_deviations() @ sample.weights
-        return Finished(np.sqrt(divided(rest**2 @ sample.weights, total)), None)
+        return Outcome(np.sqrt(divided(rest**2 @ sample.weights, total)))

@@ -9,8 +9,7 @@ from skvarimp._measures.rows import Rows, SampleUnits, fingerprint
 from skvarimp._measures.scorers.resamples import N_PAIRS
 from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Recorded, Responses
 from skvarimp._measures.scorers.ways import way_of
-from skvarimp._response.engine import Outcome
-from skvarimp._response.reductions import Finished
+from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import entry_seeds
 from skvarimp._running.guards import drawing_budget, spend, users_code
 from skvarimp._running.memory import HELD, even_slices
@@ -130,7 +129,7 @@ class ScoreLost:
         problem, weights = self.problem, np.full(N_PAIRS, 1.0 / N_PAIRS)
         units = SampleUnits(N_PAIRS, weights, weights, of_rows=problem.units)
         seen = fingerprint(problem.table)
-        return Rows(influences, None, units, problem.kept, seen)
+        return Rows(influences.T, None, units, problem.kept, seen)
 
     def lend_response(self, problem, entries):
         """Let a problem use the response that scores were found by, if there is one."""
@@ -186,7 +185,7 @@ def is_finite_number(score):
 
 
 def _score_lost(position, entries, lost, n_repeats, seeds):
-    """`Finished` from the score lost by one entry, and the path."""
+    """`Outcome` from the score lost by one entry, and the path."""
     random, entry = np.random.default_rng(int(seeds[position])), entries[position]
     donors = lost.donors(entry, n_repeats, random)
     scores, deviations = [], []
@@ -197,7 +196,7 @@ def _score_lost(position, entries, lost, n_repeats, seeds):
             deviations.append(lost.way.deviations(known, donors[part]))
     result = lost.baseline - np.concatenate(scores)
     error = result.std(ddof=1) / np.sqrt(n_repeats) if n_repeats > 1 else np.nan
-    finished = Finished(result.mean(), None, error, n_repeats * lost.problem.n_rows)
+    finished = Outcome(result.mean(), None, error, n_repeats * lost.problem.n_rows)
     if deviations:
         _add_error(finished, np.concatenate(deviations, axis=1))
     return finished, path
@@ -213,7 +212,7 @@ def _add_error(finished, deviations):
 
     Parameters
     ----------
-    finished : Finished
+    finished : Outcome
     deviations : ndarray of shape (2, n_groups, N_PAIRS)
         L and Q of groups of repeats.
     """
@@ -227,7 +226,7 @@ def _add_error(finished, deviations):
     of_samples = mean[0] - mean[0].mean()
     of_samples *= divided(error, of_samples.std(ddof=1))
     finished.standard_errors = error
-    finished.influences = np.sqrt(N_PAIRS) * of_samples
+    finished.influences = np.sqrt(N_PAIRS) * of_samples[np.newaxis]
 
 
 def shuffled_donors(weights, random):

@@ -45,7 +45,7 @@ import numpy as np
 
 from skvarimp._data.statistics import centred, divided, unit_of, variance
 from skvarimp._response.coalitions import Family, mixed
-from skvarimp._response.engine import Outcome
+from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import entry_seeds, scaled_influences
 from skvarimp._running.guards import drawing_budget
 from skvarimp._running.memory import call_slices, slices
@@ -391,8 +391,8 @@ class Repeats:
         psi = [scaled_influences(one, units, error) for one, error in zip(psi, errors)]
         contributions += self.of_rows / n
         missing = importances.mean(axis=1) - contributions @ game.weights
-        outcome = Outcome(importances, errors, [], self.drawing_errors)
-        outcome.influences = np.transpose(psi)
-        outcome.contributions = (contributions + missing[:, np.newaxis]).T
-        outcome.skewness = units.skewness(outcome.influences.T, errors)
+        outcome = Outcome(importances, errors, self.drawing_errors)
+        outcome.influences = np.array(psi)
+        outcome.contributions = contributions + missing[:, np.newaxis]
+        outcome.skewness = units.skewness(outcome.influences, errors)
         return outcome

@@ -17,7 +17,7 @@ from skvarimp._models.transformers import is_monotone
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.many_columns import line_batches, values_of
 from skvarimp._response.responses.scores import ScoreResponse, own_cells
-from skvarimp._response.shapes.steps import Steps, settled
+from skvarimp._response.steps import Steps, settled
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import Memo
 

@@ -17,16 +17,16 @@ from skvarimp._data.base_table import spread_over
 from skvarimp._data.table import Entry
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import IDENTITY
-from skvarimp._response.coalitions import SmoothCoalitions
-from skvarimp._response.contract import Costs, Response, all_cells
-from skvarimp._response.grid import Move
-from skvarimp._response.responses.scores import KeptNodes, ScoreResponse, numeric_values
-from skvarimp._response.shapes.basis import (
+from skvarimp._response.basis import (
     coefficients,
     interpolation,
     nodes,
     tail,
 )
+from skvarimp._response.coalitions import SmoothCoalitions
+from skvarimp._response.contract import Costs, Response, all_cells
+from skvarimp._response.grid import Move
+from skvarimp._response.responses.scores import KeptNodes, ScoreResponse, numeric_values
 from skvarimp._running.guards import OverBudget
 from skvarimp._running.memory import slices
 

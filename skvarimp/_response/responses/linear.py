@@ -7,6 +7,7 @@ import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.contract import Costs, Response
+from skvarimp._response.line import Ascent, Lines, StraightLines
 from skvarimp._response.responses.many_columns import (
     finish_lines,
     line_batches,
@@ -20,8 +21,7 @@ from skvarimp._response.responses.scores import (
     own_cells,
     own_values,
 )
-from skvarimp._response.shapes.line import Ascent, Lines, StraightLines
-from skvarimp._response.shapes.steps import StepCurves, Steps
+from skvarimp._response.steps import StepCurves, Steps
 from skvarimp._response.walk import Task
 from skvarimp._running.memory import at_once
 

@@ -12,10 +12,10 @@ import numpy as np
 from skvarimp._data.base_table import begins_value
 from skvarimp._data.statistics import Units
 from skvarimp._data.table import ArrayTable, SparseTable
+from skvarimp._response.line import StraightLines
 from skvarimp._response.mean_curves import FLAT, MeanCurve
 from skvarimp._response.reductions import Range, Sample
-from skvarimp._response.shapes.line import StraightLines
-from skvarimp._response.shapes.shape import Margins, reduced
+from skvarimp._response.shape import Margins, reduced
 from skvarimp._running.memory import CACHE
 
 IN_ORDER = slice(None)  # the cell of row i is i
@@ -115,7 +115,7 @@ def finish_lines(walk, positions, columns, slopes):
 
     Returns
     -------
-    list of Finished
+    list of Outcome
     """
     reductions = walk.reductions_of(positions[0])
     values, probabilities = values_of(walk.table, columns, walk.weights)

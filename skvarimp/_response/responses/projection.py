@@ -8,17 +8,17 @@ perceptrons, whose first layer alone sees the moved columns.
 import numpy as np
 
 from skvarimp._models.array_forms import ACTIVATIONS
+from skvarimp._response.basis import (
+    interpolation,
+    logistic_nodes,
+    nodes,
+    tanh_nodes,
+)
 from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreResponse,
     own_values,
-)
-from skvarimp._response.shapes.basis import (
-    interpolation,
-    logistic_nodes,
-    nodes,
-    tanh_nodes,
 )
 from skvarimp._running.memory import CACHE, Memo, slices, working_bytes
 

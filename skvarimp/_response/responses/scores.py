@@ -9,8 +9,7 @@ from skvarimp._data.table import SparseTable
 from skvarimp._models.array_forms import Gaussian, Polynomial, is_far
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import IDENTITY, any_close
-from skvarimp._response.contract import BlackBoxResponse, Costs, Response
-from skvarimp._response.shapes.basis import (
+from skvarimp._response.basis import (
     TOO_MANY,
     Basis,
     gaussian_nodes,
@@ -18,6 +17,7 @@ from skvarimp._response.shapes.basis import (
     nodes,
     tanh_nodes,
 )
+from skvarimp._response.contract import BlackBoxResponse, Costs, Response
 from skvarimp._response.walk import Walker
 from skvarimp._running.memory import CACHE, Memo, at_once, slices, working_bytes
 

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from skvarimp import SensitivityImportance, compare_importances
 from skvarimp._comparing.comparison_frame import Comparison
 from skvarimp._measures import problem
-from skvarimp._response.engine import run_walk
+from skvarimp._response.walk import run_walk
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:50, :4], Y[:50]

@@ -30,13 +30,13 @@ from skvarimp._models import tree_table
 from skvarimp._models.model import Model
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._models.trees import Encoding, Tree
-from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import pieces as pieces_of_trees
 from skvarimp._response.responses.trees import response
 from skvarimp._response.responses.trees.pieces import Member, Strips
 from skvarimp._response.responses.trees.walks import TreeWalker
+from skvarimp._response.walk import run_walk
 
 pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
 

@@ -16,12 +16,11 @@ from skvarimp._data.table import Entry, as_table
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.engine import run_walk
+from skvarimp._response.further_reductions import Loss
 from skvarimp._response.grid import make_move
-from skvarimp._response.losses import Loss
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.walk import Walker
+from skvarimp._response.walk import Walker, run_walk
 from skvarimp._running.memory import CALL_ROWS
 
 

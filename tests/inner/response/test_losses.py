@@ -28,8 +28,13 @@ from sklearn.svm import SVC, LinearSVC
 from skvarimp._data.table import Entry
 from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response.losses import CallableLoss, Loss, SquaredErrorLoss, loss_of_rows
-from skvarimp._response.shapes.shape import Chunk, Margins
+from skvarimp._response.further_reductions import (
+    CallableLoss,
+    Loss,
+    SquaredErrorLoss,
+    loss_of_rows,
+)
+from skvarimp._response.shape import Chunk, Margins
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)

@@ -24,9 +24,9 @@ from sklearn.svm import SVC, SVR
 from skvarimp import PartialDependenceImportance
 from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response.engine import run_walk
 from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.walk import run_walk
 
 CLASSES = np.digitize(Y, [11, 17])
 MODELS = {

@@ -49,9 +49,9 @@ from skvarimp import DerivativeImportance, SensitivityImportance
 from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.forms import NotReadable
-from skvarimp._response.engine import run_walk
 from skvarimp._response.reductions import Pairs
 from skvarimp._response.responses.interpolated import SIZES, InterpolatedResponse
+from skvarimp._response.walk import run_walk
 
 N = 150
 RANDOM = np.random.default_rng(0)

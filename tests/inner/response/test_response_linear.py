@@ -39,10 +39,10 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.table import Entry, as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import LOGISTIC, Shares, Then
+from skvarimp._response import basis
 from skvarimp._response.grid import Move, make_move
+from skvarimp._response.line import distances_to, mean_distances
 from skvarimp._response.responses.many_columns import line_batches
-from skvarimp._response.shapes import basis
-from skvarimp._response.shapes.line import distances_to, mean_distances
 
 N = 80
 

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import PermutationImportance, SensitivityImportance
-from skvarimp._response.reductions import Finished
+from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import RunningMeans, rows_per_repeat
 from skvarimp.exceptions import ImportanceWarning
 
@@ -450,7 +450,7 @@ def test_drawn_rows_are_the_measurements_of_a_kalman_filter():
 
 def found(mean, error, n_draws, largest):
     """Numbers of one entry with one output, as draws give them."""
-    return Finished(np.array([mean]), np.nan, error, n_draws, largest)
+    return Outcome(np.array([mean]), np.nan, error, n_draws, largest_draw=largest)
 
 
 def test_a_resting_entry_is_drawn_again_when_the_largest_falls():

@@ -14,20 +14,20 @@ from sklearn.svm import SVR
 
 from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request
+from skvarimp._response.basis import Basis
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.losses import (
+from skvarimp._response.further_reductions import (
     AbsoluteErrorLoss,
     LogLoss,
     Loss,
     SquaredErrorLoss,
     values_of,
 )
+from skvarimp._response.line import Lines, StraightLines
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.shapes.basis import Basis
-from skvarimp._response.shapes.line import Lines, StraightLines
-from skvarimp._response.shapes.shape import Chunk, Dense, Margins, Shape, reduced
-from skvarimp._response.shapes.steps import StepCurves, Steps
+from skvarimp._response.shape import Chunk, Dense, Margins, Shape, reduced
+from skvarimp._response.steps import StepCurves, Steps
 
 N = 60
 RANDOM = np.random.RandomState(0)

@@ -23,12 +23,12 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response import grid as _grid
 from skvarimp._response import lowering as _lowering
+from skvarimp._response import steps as _steps
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import curves, groups
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
-from skvarimp._response.shapes import steps as _steps
 
 
 @pytest.mark.parametrize("by_rows", half([True, False]))

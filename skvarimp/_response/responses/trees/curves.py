@@ -11,7 +11,7 @@ import numpy as np
 
 from skvarimp._data.base_table import numbered
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, HELD, even_slices, numbers_at_once
 
 

@@ -15,7 +15,7 @@ from skvarimp._compiled import kernel
 from skvarimp._data.base_table import numbered
 from skvarimp._models.tree_table import QUESTIONS
 from skvarimp._response.responses.trees.curves import Linked, PartCells, pieces_of
-from skvarimp._response.shapes.steps import Steps
+from skvarimp._response.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, at_once
 
 DESCENT = kernel("descent")

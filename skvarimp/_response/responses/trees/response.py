@@ -29,7 +29,7 @@ from skvarimp._response.responses.trees.pieces import (
     first_of_each,
 )
 from skvarimp._response.responses.trees.walks import TreeWalker
-from skvarimp._response.shapes.steps import settled
+from skvarimp._response.steps import settled
 from skvarimp._running.memory import Memo
 from skvarimp._running.tasks import each
 

@@ -8,7 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._compiled import kernel
-from skvarimp._response.losses import AbsoluteError, SquaredError
+from skvarimp._response.further_reductions import (
+    AbsoluteError,
+    OwnShare,
+    SquaredError,
+    TotalShare,
+)
 from skvarimp._response.mean_curves import (
     IndividualFlatness,
     MeanCurve,
@@ -22,9 +27,8 @@ from skvarimp._response.responses.trees.means import (
     with_slopes,
 )
 from skvarimp._response.responses.trees.pieces import Member, Strips
-from skvarimp._response.shapes.shape import Merging, reduced
-from skvarimp._response.shapes.steps import StepCurves
-from skvarimp._response.shares import OwnShare, TotalShare
+from skvarimp._response.shape import Merging, reduced
+from skvarimp._response.steps import StepCurves
 from skvarimp._response.walk import Task, Walker
 from skvarimp._running.memory import (
     HELD,
@@ -63,8 +67,8 @@ class TreeWalker(Walker):
 
     def tasks(self):
         batches, times, single = {}, Counter(), []
-        for position in self.walk.positions:
-            if self.response.codes.is_group(self.walk.entry_of(position)):
+        for position in range(len(self.walk.reductions) * self.walk.n_entries):
+            if self._is_group(position):
                 yield from self.tasks_of(position)
             else:
                 single.append(position)
@@ -80,6 +84,10 @@ class TreeWalker(Walker):
             batches[which] = [*together, member], size + more
         for together, _ in batches.values():
             yield from self._tasks_together(together)
+
+    def _is_group(self, position):
+        entry = self.walk.moves.entries[position % self.walk.n_entries]
+        return self.response.codes.is_group(entry)
 
     def _means_serve(self, member):
         """Whether the mean curve over all rows is all that is wanted of a member."""
@@ -139,8 +147,7 @@ class TreeWalker(Walker):
         return with_slopes(walk, members, means, walk.size)
 
     def run(self, task):
-        first = task.positions[0]
-        if self.response.codes.is_group(self.walk.entry_of(first)):
+        if self._is_group(task.positions[0]):
             return super().run(task)
         members, means, plan = self._together(task.positions)
         if means is not None:

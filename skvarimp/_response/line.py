@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._data.statistics import running_sums
+from skvarimp._response.basis import Basis, absolute, relative
 from skvarimp._response.mean_curves import flatness
-from skvarimp._response.shapes.basis import Basis, absolute, relative
-from skvarimp._response.shapes.shape import NeedsValues, Shape
+from skvarimp._response.shape import NeedsValues, Shape
 
 
 def mean_distances(values, probabilities):
@@ -186,7 +186,7 @@ class StraightLines(Basis):
         return np.zeros_like(highest), highest
 
     def deviations(self):
-        return self._of_rows(flatness(self.t, self.margins.multiplicity, "std"))
+        return self._of_rows(flatness(self.t, self.margins.multiplicity, "std")), None
 
     def variances(self):
         chances = self.margins.probabilities[..., np.newaxis]

@@ -16,7 +16,7 @@ from scipy.linalg import block_diag
 
 from skvarimp._data.base_table import numbered
 from skvarimp._data.statistics import running_sums
-from skvarimp._response.shapes.shape import Chunk, Shape
+from skvarimp._response.shape import Chunk, Shape
 from skvarimp._running.memory import CACHE, slices
 
 

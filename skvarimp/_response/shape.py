@@ -14,7 +14,7 @@ distances     rows, cells         sum_k p[k] D[i, k], sum_i w[i] D[i, k] with
 squares       rows, cells         the same with squares in place of absolute values
 extremes      lowest, highest     min_k ICE[i, k] and max_k ICE[i, k], up to the same
                                   constant
-deviations    rows                standard deviation over the grid's values, ddof=1
+deviations    rows, None          standard deviation over the grid's values, ddof=1
 variances     rows, cells         sum_k p[k] e[i, k]^2, sum_i w[i] e[i, k]^2 with
                                   e[i, k] = ICE[i, k] - sum_l p[l] ICE[i, l]
 means         rows, cells         sum_k p[k] h[i, k], sum_i w[i] h[i, k] for h a
@@ -273,7 +273,7 @@ class Chunk(Dense):
         return self.values.min(axis=-1), self.values.max(axis=-1)
 
     def deviations(self):
-        return flatness(self.values, self.multiplicity, "std")
+        return flatness(self.values, self.multiplicity, "std"), None
 
     def variances(self):
         # from the first value on: a constant curve is centred to exactly 0
@@ -343,15 +343,13 @@ class Merging:
         for name, blocks in self._blocks.items():
             blocks.append(getattr(state, name))
         if self._sums is None:
-            self._sums = replace(state, rows=None, apart=None)
-            for name in ("cells", "sketch"):  # the first block's may be another's
-                if getattr(state, name) is not None:
-                    setattr(self._sums, name, getattr(state, name).copy())
+            self._sums = state
             return
         for name in ("cells", "sketch"):
             total = getattr(self._sums, name)
-            if total is not None:
-                total += getattr(state, name)
+            if total is not None:  # the first block's may be another's
+                state = replace(state, **{name: total + getattr(state, name)})
+        self._sums = state
 
     def merged(self):
         """The state of all blocks."""

@@ -1,14 +1,30 @@
-"""Losses of single rows, which permutation importance compares moved and unmoved.
+"""Losses of single rows, moved and unmoved; and shares of the variance.
 
 A loss is called with y of shape (n_rows, 1, ...) and outputs of shape (n_outputs,
 n_rows, n_cells), and gives (n_rows, n_cells). `make_loss` finds the one that fits a
-model's response and refuses targets that do not."""
+model's response and refuses targets that do not.
+
+Shares of the variance of the response are Sobol' indices. Index letters as in
+`reductions`. With F[k] the mean over the rows of ICE[i, k]:
+
+============ =========================================================
+OwnShare     Var_k F[k] / Var f
+TotalShare   sum_i w[i] Var_k ICE[i, k] / Var f
+============ =========================================================
+
+where Var_k weighs the cells by p[k]. The variance of f over the rows comes as the
+scale. It is estimated from the same rows, so that a row moves a share s = U / Var f by
+
+    psi[i] = (psi_U[i] - s ((f[i] - mean f)^2 - Var f)) / Var f.
+"""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skvarimp._data.statistics import centred, variance
 from skvarimp._models.labels import indicators, positions, watched
+from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Draw, RowMean, State
 from skvarimp._running.guards import users_code
 
@@ -280,3 +296,43 @@ def _columnwise(y, outputs, class_lists):
         stop = first + len(watched(classes))
         yield outputs[first:stop], codes[:, c], classes
         first = stop
+
+
+@dataclass(frozen=True)
+class OwnShare(PartialDependence):
+    """Sobol's first-order index: the variance of the mean curve."""
+
+    statistic: str = "variance"
+
+    merges_rows = False
+    counts_values = False
+    uses_squares = True
+
+    def spread(self, cells, sample):
+        return variance(cells, sample.probabilities)
+
+    def slope(self, cells, sample):
+        chances = sample.probabilities
+        return 2.0 * chances[:, np.newaxis] * centred(cells, chances)
+
+    def own_influences(self, cells, importances, sample):
+        """A row is also donor of its value."""
+        through_scale = self.through_scale(importances, sample)
+        if sample.codes is None:
+            return through_scale
+        squares = sample.donated(centred(cells, sample.probabilities) ** 2)
+        return through_scale + squares - self.spread(cells, sample)[..., np.newaxis]
+
+
+class TotalShare(RowMean):
+    """Sobol's total index: mean over the rows of the variance of the row's curve.
+
+    The mean of (ICE[i, k] - ICE[i, l])^2 / 2 over l is half of the cell's squared
+    deviation plus half of the row's variance: each donor brings one deviation.
+    """
+
+    primitive = "variances"
+    needs = "moments"
+    merges_rows = False
+    uses_squares = True
+    donor_factor = 1

@@ -16,7 +16,7 @@ from operator import attrgetter
 import numpy as np
 
 from skvarimp._data.base_table import spread_over
-from skvarimp._response.shapes.shape import Chunk, NeedsValues, Shape, summing
+from skvarimp._response.shape import Chunk, NeedsValues, Shape, summing
 from skvarimp._running.memory import CACHE, slices
 
 ROUNDING = 1e-17  # the error allowed, relative to the largest value
@@ -187,7 +187,10 @@ class Basis(Shape):
     def means(self, function, size=None):
         if size is None:
             raise NeedsValues
-        values, matrix = self._at_nodes(function, size)
+        return self._means(*self._at_nodes(function, size))
+
+    def _means(self, values, matrix):
+        """Over the cells and over the rows, of values at the nodes."""
         over_cells = np.einsum("bk,bkm->bm", self.margins.probabilities, matrix)
         rows = np.matmul(values, over_cells[:, np.newaxis, :, np.newaxis])[..., 0]
         return rows, self._to_cells(np.matmul(self.margins.weights, values), matrix)
@@ -221,26 +224,20 @@ class Basis(Shape):
         squares = centred.swapaxes(1, 2) @ (share * centred)
         squares = squares / np.maximum(count - 1, 1)
         products = values @ squares[:, np.newaxis]
-        return np.sqrt(np.maximum(np.sum(products * values, axis=-1), 0.0))
+        return np.sqrt(np.maximum(np.sum(products * values, axis=-1), 0.0)), None
 
     def variances(self):
-        """Quadratic forms of the values at the nodes."""
-        values, matrix = self.moved
-        weighted = self.margins.probabilities[:, :, np.newaxis] * matrix
-        mean = np.matmul(values, weighted.sum(axis=1)[:, np.newaxis, :, np.newaxis])
-        centred = values - mean
-        of_cells = (matrix.swapaxes(1, 2) @ weighted)[:, np.newaxis]
-        of_rows = centred.swapaxes(2, 3) @ (self.margins.weights[:, None] * centred)
-        matrix = matrix[:, np.newaxis]
-        rows = np.sum((centred @ of_cells) * centred, axis=-1)
-        cells = np.sum((matrix @ of_rows) * matrix, axis=-1)
+        mean, _ = self.drifts()
+
+        def squares(chunk):
+            return (chunk.moved - mean[:, :, chunk.margins.rows, np.newaxis]) ** 2
+
+        size = float(np.square(mean).max(initial=0.0))
+        rows, cells = self.means(squares, size)
         return np.maximum(rows, 0.0), np.maximum(cells, 0.0)
 
     def drifts(self):
-        values, matrix = self.moved
-        over_cells = np.einsum("bk,bkm->bm", self.margins.probabilities, matrix)
-        rows = np.matmul(values, over_cells[:, np.newaxis, :, np.newaxis])[..., 0]
-        return rows, self.sums(self.margins.weights)
+        return self._means(*self.moved)
 
     @cached_property
     def moved(self):

@@ -1,1 +1,0 @@
-"""How a block of ICE curves is represented: steps, lines, Chebyshev nodes."""
