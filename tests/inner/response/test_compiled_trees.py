@@ -76,7 +76,8 @@ def check_engines(monkeypatch, model, X, method="auto", features=None, weights=N
             np.testing.assert_allclose(
                 a.standard_errors, b.standard_errors, rtol=1e-12, atol=100 * atol
             )
-            for of_a, of_b in zip(a.curves, b.curves):
+            assert (a.curves is None) == (b.curves is None)
+            for of_a, of_b in zip(a.curves or [], b.curves or []):
                 if of_b is not None:
                     np.testing.assert_allclose(of_a, of_b, rtol=1e-12, atol=atol)
 
