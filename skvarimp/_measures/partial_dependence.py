@@ -13,8 +13,11 @@ from numpy.typing import ArrayLike
 from skvarimp._data.statistics import deciles
 from skvarimp._data.validation import grid_constraint
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._measures.interaction.statistics import resolve_sets
-from skvarimp._measures.interaction.surfaces import joint_dependence, spread_cells
+from skvarimp._measures.joint.statistics import (
+    joint_dependence,
+    resolve_sets,
+    spread_cells,
+)
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences

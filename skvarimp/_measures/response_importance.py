@@ -19,7 +19,7 @@ from skvarimp._measures.evaluations import (
     mean_walk,
 )
 from skvarimp._measures.problem import Problem, Request, make_problem
-from skvarimp._measures.residuals.fits import residual_grid
+from skvarimp._measures.residuals import residual_grid
 from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._measures.subgroup_trees import subgroup_grid
 from skvarimp._response.reductions import Observed

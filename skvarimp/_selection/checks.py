@@ -17,19 +17,17 @@ from skvarimp._data.validation import StrOptions, check_sample_weight, validate_
 from skvarimp._measures.accumulated_local_effects import ALEImportance
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.coefficients.coefficients import CoefficientImportance
-from skvarimp._measures.coefficients.connection_weights import (
-    ConnectionWeightImportance,
-)
+from skvarimp._measures.coefficients.weights import ConnectionWeightImportance
 from skvarimp._measures.derivative import DerivativeImportance
 from skvarimp._measures.filter_importance import FilterImportance
 from skvarimp._measures.firm.firm import FIRMImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
-from skvarimp._measures.interaction.interaction import InteractionImportance
+from skvarimp._measures.joint.interaction import InteractionImportance
+from skvarimp._measures.joint.shapley import ShapleyImportance
+from skvarimp._measures.joint.sobol import SobolImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._measures.shapley.shapley import ShapleyImportance
-from skvarimp._measures.sobol import SobolImportance
 
 MEASURES = {
     "ale": ALEImportance,

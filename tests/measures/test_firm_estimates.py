@@ -162,6 +162,5 @@ def test_conditional_scores_are_a_mapping():
     assert t.tolist() == [0.0, 1.0]
     s = score(X)[:, 0]
     np.testing.assert_allclose(q, [s[X[:, 2] == v].mean() for v in t], rtol=1e-12)
-    assert "5 entries" in repr(imp.conditional_scores_)
     with pytest.raises(KeyError):
         imp.conditional_scores_["other"]

@@ -345,3 +345,11 @@ def test_a_model_without_weights_is_refused_where_rows_have_some():
     imp.fit(f, X, Y, sample_weight=np.full(N, 2.0))
     with pytest.raises(ValueError, match="takes no `sample_weight`"):
         imp.fit(f, X, Y, sample_weight=WEIGHTS)
+
+
+def test_columns_of_many_levels_predict():
+    """More levels than the boosting has codes for; the rarest share one."""
+    level = np.random.default_rng(6).integers(0, 100, 200)
+    frame = pd.DataFrame({"x": level + 0.0, "s": level.astype(str)})
+    imp = SensitivityImportance(conditional="residuals", scale=None, features=["x"])
+    assert np.isfinite(imp.fit(lambda X: X["x"], frame).explained_).all()

@@ -1,15 +1,12 @@
-"""`CoefficientImportance`; what importances read from weights have in common."""
+"""`CoefficientImportance`: coefficients, and what a spline loses without a column."""
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.svm import SVC, NuSVC
 
 from skvarimp._data.sparse_table import column_blocks
 from skvarimp._data.statistics import variance
@@ -19,81 +16,18 @@ from skvarimp._data.validation import (
     finite_numbers,
     numeric_target,
 )
-from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.behind_transformers import (
-    fit_behind_transformers,
-    has_transformers,
-    set_columns,
-)
+from skvarimp._measures.behind_transformers import set_columns
 from skvarimp._measures.coefficients.statistics import (
     check_has_statistic,
     coefficient_statistics,
     family_of,
-    increases_of_gcv,
 )
+from skvarimp._measures.coefficients.weights import WeightImportance, output_names
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import as_columns
-from skvarimp._models.model import is_classifier, names_in, target_names
+from skvarimp._models.model import is_classifier, is_exactly
 from skvarimp._models.readers.arrays import linear_form
 from skvarimp._models.registry import unwrapped
-from skvarimp._types import AnyEstimator, Matrix
-
-
-class WeightImportance(BaseImportance):
-    """An importance of each column that reads the estimator, and perhaps X.
-
-    A subclass implements `_read(estimator, X, y, sample_weight)`, which sets the
-    attributes of a fit on a model without steps before it.
-    """
-
-    def fit(
-        self,
-        estimator: AnyEstimator,
-        X: Matrix | None = None,
-        y: ArrayLike | None = None,
-        *,
-        sample_weight: ArrayLike | None = None,
-        groups: None = None,
-        feature_names: ArrayLike | None = None,
-    ) -> Self:
-        """Compute the importances of a fitted model.
-
-        Parameters
-        ----------
-        estimator : object
-            Fitted model; it is not modified.
-        X : {array-like, frame, sparse} of shape (n_samples, n_features), default=None
-            Training data; where only the weights are read, None will do, and X gives
-            the columns their names.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Training target, where it is needed.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights the estimator was fitted with, where they are needed.
-        groups : None
-            For measures with standard errors, which this one has not.
-        feature_names : array-like of shape (n_features,), default=None
-            Names for the columns of an array or a sparse matrix, such as a pipeline's
-            ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
-
-        Returns
-        -------
-        self : object
-            The fitted instance.
-        """
-        return super().fit(
-            estimator,
-            X,
-            y,
-            sample_weight=sample_weight,
-            groups=groups,
-            feature_names=feature_names,
-        )
-
-    def _fit(self, estimator, X, y, sample_weight):
-        if has_transformers(estimator):
-            fit_behind_transformers(self, estimator, X, y, sample_weight)
-        else:
-            self._read(estimator, X, y, sample_weight)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -336,14 +270,65 @@ def _read_coefficients(estimator, n_features):
     return coefficients
 
 
-def output_names(estimator, n_outputs, y=None):
-    """Names of the outputs that weights belong to."""
-    classes = getattr(estimator, "classes_", None)
-    if classes is not None and np.ndim(classes) == 1:
-        if n_outputs == 1 and len(classes) == 2:
-            return [str(classes[1])]
-        if isinstance(estimator, SVC | NuSVC):  # one against one, in this order
-            return [f"{a} or {b}" for a, b in itertools.combinations(classes, 2)]
-        if n_outputs == len(classes):
-            return [str(c) for c in classes]
-    return target_names(n_outputs, names_in(y))
+SPLINES = ("Earth", "EarthRegressor")
+GCV_TOLERANCE = 1e-6  # of the model's own criterion
+
+
+def increases_of_gcv(estimator, X, y):
+    """Increase of the criterion without the basis functions that use a column.
+
+    Parameters
+    ----------
+    estimator : Earth or EarthRegressor
+        Of the package `mars-earth`.
+    X : ndarray of shape (n_samples, n_features)
+        The training rows.
+    y : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        0 for a column in no basis function.
+    """
+    name = type(estimator).__name__
+    if not any(is_exactly(estimator, "pymars", kind) for kind in SPLINES):
+        raise TypeError(
+            "statistic='gcv' needs a spline that least squares fitted, Earth or "
+            f"EarthRegressor of the package mars-earth, got {name}. Use "
+            "SensitivityImportance for other models."
+        )
+    if getattr(estimator, "earth_", estimator).categorical_imputer_ is not None:
+        raise TypeError(
+            f"statistic='gcv' takes numeric features only, but this {name} has "
+            "categorical ones. Use SensitivityImportance."
+        )
+    present = np.zeros(X.shape, dtype=bool)
+    basis = estimator.basis_
+    functions = np.column_stack([b.transform(X, present) for b in basis])
+    # the newest factor of a product says whether it took a knot of its own
+    knots = np.array([type(b).__name__ == "HingeBasisFunction" for b in basis])
+    whole = _criterion(functions, knots, y, estimator.penalty)
+    if not np.isclose(whole, estimator.gcv_, rtol=GCV_TOLERANCE, atol=0.0):
+        raise ValueError(
+            f"The criterion of {name} on X and y is {whole:.6g}, but the model's own "
+            f"`gcv_` is {estimator.gcv_:.6g}. Pass the training data, and the "
+            "`penalty` of the fit."
+        )
+    result = np.zeros(X.shape[1])
+    for j in range(X.shape[1]):
+        of_column = np.array([j in b.get_involved_variables() for b in basis])
+        if of_column.any():
+            left, own = functions[:, ~of_column], knots[~of_column]
+            result[j] = _criterion(left, own, y, estimator.penalty) - whole
+    return result
+
+
+def _criterion(functions, knots, y, penalty):
+    """RSS / (n (1 - C / n)^2) of least squares, C = terms + penalty knots."""
+    if functions.shape[1] == 0:  # then the mean remains
+        functions, knots = np.ones((len(y), 1)), np.zeros(1)
+    fitted = functions @ np.linalg.lstsq(functions, y, rcond=None)[0]
+    n, parameters = len(y), functions.shape[1] + penalty * np.sum(knots)
+    if parameters >= n:
+        return np.inf
+    return np.sum((y - fitted) ** 2) / (n * (1.0 - parameters / n) ** 2)

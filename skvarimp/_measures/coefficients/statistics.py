@@ -1,8 +1,12 @@
-"""Statistics of coefficients on the training data: t and Wald's, and a spline's GCV.
+"""t and Wald statistics of coefficients on the training data.
 
-t: an estimated coefficient over its standard error. Standard errors come from the
+t is an estimated coefficient over its standard error. Standard errors come from the
 Fisher information of the model's likelihood at the estimator's own coefficients, times
 the dispersion where the family has one. For least squares that is the textbook t.
+
+Everything is computed on centred and scaled columns by orthogonal factors, never from
+X'X, so that ill-conditioned designs keep their digits; block by block of rows, so that
+memory stays bounded for sparse X too.
 
 There is no maximum of the likelihood at finite coefficients where some combination of
 columns separates the classes (wholly or in part), or the zeros of a count from the
@@ -13,6 +17,7 @@ Journal of Statistics 4, 384-414.
 """
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit, softmax
 from sklearn.linear_model import (
     GammaRegressor,
@@ -22,16 +27,17 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 
+from skvarimp._data.sparse_table import row_blocks
 from skvarimp._data.statistics import divided
-from skvarimp._measures.coefficients.design import Design
 from skvarimp._models.labels import class_lists, positions
-from skvarimp._models.model import is_exactly
 from skvarimp._running.guards import warn
 
 # Distance of the coefficients from the likelihood's maximum, in standard errors, from
 # which on statistics are warned about or refused.
 _WARN_DISTANCE, _LARGEST_DISTANCE = 0.1, 1.0
-_GCV_TOLERANCE = 1e-6  # of the model's own criterion
+
+# Scaled columns nearer than this to a combination of the others are aliased.
+_RANK_TOLERANCE = 1e-10
 
 FAMILIES = {
     LinearRegression: (0, "identity"),
@@ -218,7 +224,7 @@ def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
     """
     distance = np.inf
     if inverse is not None:
-        score = design.score(residuals)  # (n_parameters, n_predictors)
+        score = sum(z.T @ residuals[rows] for rows, z in design.blocks())
         if len(inverse) > design.n_parameters:
             score = score.T.reshape(-1, 1)
         decrement = np.einsum("ao,ab,bo->o", score, inverse, score)
@@ -264,64 +270,129 @@ def _spread(design, inverse):
     )
 
 
-SPLINES = ("Earth", "EarthRegressor")
-
-
-def increases_of_gcv(estimator, X, y):
-    """Increase of the criterion without the basis functions that use a column.
+class Design:
+    """The design of a linear predictor a + X b, in the coordinates a~ + Z b~.
 
     Parameters
     ----------
-    estimator : Earth or EarthRegressor
-        Of the package `mars-earth`.
-    X : ndarray of shape (n_samples, n_features)
-        The training rows.
-    y : ndarray of shape (n_samples,)
+    X : {ndarray, sparse} of shape (n_samples, n_features)
+    fit_intercept : bool
 
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        0 for a column in no basis function.
+    Attributes
+    ----------
+    n_parameters : int
+        Columns of Z: the ones of the intercept, if there is one, and n_features.
+    rank : int
+        Rank of Z.
+    aliased : ndarray of int
+        Columns that are a linear combination of others (and of the intercept), whose
+        coefficients the data do not determine.
     """
-    name = type(estimator).__name__
-    if not any(is_exactly(estimator, "pymars", kind) for kind in SPLINES):
-        raise TypeError(
-            "statistic='gcv' needs a spline that least squares fitted, Earth or "
-            f"EarthRegressor of the package mars-earth, got {name}. Use "
-            "SensitivityImportance for other models."
-        )
-    if getattr(estimator, "earth_", estimator).categorical_imputer_ is not None:
-        raise TypeError(
-            f"statistic='gcv' takes numeric features only, but this {name} has "
-            "categorical ones. Use SensitivityImportance."
-        )
-    present = np.zeros(X.shape, dtype=bool)
-    basis = estimator.basis_
-    functions = np.column_stack([b.transform(X, present) for b in basis])
-    # the newest factor of a product says whether it took a knot of its own
-    knots = np.array([type(b).__name__ == "HingeBasisFunction" for b in basis])
-    whole = _criterion(functions, knots, y, estimator.penalty)
-    if not np.isclose(whole, estimator.gcv_, rtol=_GCV_TOLERANCE, atol=0.0):
-        raise ValueError(
-            f"The criterion of {name} on X and y is {whole:.6g}, but the model's own "
-            f"`gcv_` is {estimator.gcv_:.6g}. Pass the training data, and the "
-            "`penalty` of the fit."
-        )
-    result = np.zeros(X.shape[1])
-    for j in range(X.shape[1]):
-        of_column = np.array([j in b.get_involved_variables() for b in basis])
-        if of_column.any():
-            left, own = functions[:, ~of_column], knots[~of_column]
-            result[j] = _criterion(left, own, y, estimator.penalty) - whole
-    return result
 
+    def __init__(self, X, fit_intercept):
+        self.X = X.tocsr() if sparse.issparse(X) else X
+        self.n_samples, self.n_features = X.shape
+        self.fit_intercept = fit_intercept
+        self.n_parameters = self.n_features + fit_intercept
+        self._centre_and_scale()
+        self._find_rank()
 
-def _criterion(functions, knots, y, penalty):
-    """RSS / (n (1 - C / n)^2) of least squares, C = terms + penalty knots."""
-    if functions.shape[1] == 0:  # then the mean remains
-        functions, knots = np.ones((len(y), 1)), np.zeros(1)
-    fitted = functions @ np.linalg.lstsq(functions, y, rcond=None)[0]
-    n, parameters = len(y), functions.shape[1] + penalty * np.sum(knots)
-    if parameters >= n:
-        return np.inf
-    return np.sum((y - fitted) ** 2) / (n * (1.0 - parameters / n) ** 2)
+    def _centre_and_scale(self):
+        """Set the mean and 1 / scale of each column; 0 for a constant's scale."""
+        mean = sum(x.sum(axis=0) for _, x in row_blocks(self.X)) / self.n_samples
+        self._mean = mean if self.fit_intercept else np.zeros(self.n_features)
+        square = sum(
+            np.sum((x - self._mean) ** 2, axis=0) for _, x in row_blocks(self.X)
+        )
+        rounding = 16 * np.finfo(np.float64).eps * np.abs(self._mean)
+        self._per_scale = divided(1.0, np.sqrt(square / self.n_samples), rounding)
+
+    def _find_rank(self):
+        """Set the rank and the directions of b that no row of X sees."""
+        first = int(self.fit_intercept)
+        varying = np.flatnonzero(self._per_scale)
+        used = np.r_[:first, varying + first]
+        triangle = self.triangle(np.ones((self.n_samples, 1, 1)))[:, used]
+        _, singular, directions = np.linalg.svd(triangle)
+        self.rank = int(np.sum(singular > _RANK_TOLERANCE * singular.max(initial=0.0)))
+        null = directions[self.rank :, first:]  # (n_null, n_varying), in Z's units
+        constant = np.flatnonzero(self._per_scale == 0)
+        seen_twice = varying[np.linalg.norm(null, axis=0) > 1e-8]
+        self.aliased = np.union1d(constant, seen_twice)
+        basis = np.zeros((self.n_features, len(null) + len(constant)))
+        basis[varying, : len(null)] = (null * self._per_scale[varying]).T
+        basis[constant, len(null) + np.arange(len(constant))] = 1.0
+        self._null = np.linalg.qr(basis / np.linalg.norm(basis, axis=0))[0]
+
+    def blocks(self, n_copies=1):
+        """Pairs of a slice of rows and the rows of Z, (n, n_parameters)."""
+        elements = n_copies**2 * self.n_parameters
+        for rows, x in row_blocks(self.X, elements):
+            z = (x - self._mean) * self._per_scale
+            if self.fit_intercept:
+                z = np.column_stack([np.ones(len(z)), z])
+            yield rows, z
+
+    def triangle(self, roots):
+        """R of the orthogonal factorisation of the stacked rows root_i' (x) z_i.
+
+        R'R = sum_i (M_i M_i') (x) (z_i z_i'): the information, without forming it.
+
+        Parameters
+        ----------
+        roots : ndarray of shape (n_samples, n_classes, n_classes)
+            Roots M_i of each row's information on its n_classes linear predictors.
+
+        Returns
+        -------
+        ndarray of shape (., n_classes * n_parameters)
+        """
+        n_classes = roots.shape[1]
+        width = n_classes * self.n_parameters
+        triangle = np.empty((0, width))
+        for rows, z in self.blocks(n_classes):
+            stacked = np.einsum("ilk,ij->iklj", roots[rows], z).reshape(-1, width)
+            triangle = np.linalg.qr(np.vstack([triangle, stacked]), mode="r")
+        return triangle
+
+    def inverse_information(self, roots):
+        """Pseudo-inverse of the information, (width, width); None where singular."""
+        n_classes = roots.shape[1]
+        # The linear predictors of all classes may move together: nothing changes.
+        rank = self.rank * max(n_classes - 1, 1)
+        if rank == 0:
+            return np.zeros((n_classes * self.n_parameters,) * 2)
+        _, singular, directions = np.linalg.svd(self.triangle(roots))
+        if not singular[rank - 1] > _RANK_TOLERANCE * singular[0]:
+            return None
+        half = directions[:rank] / singular[:rank, np.newaxis]
+        return half.T @ half
+
+    def shortest(self, coefficients):
+        """The coefficients of least norm that predict the same, (n_features, .)."""
+        return coefficients - self._null @ (self._null.T @ coefficients)
+
+    def slope_variances(self, inverse, n_classes):
+        """Variances of the shortest coefficients, in the units of X.
+
+        Parameters
+        ----------
+        inverse : ndarray of shape (n_classes * n_parameters,) * 2
+            A generalised inverse of the information.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_classes)
+        """
+        shape = (n_classes, self.n_parameters) * 2
+        slopes = slice(int(self.fit_intercept), None)
+        cov = inverse.reshape(shape)[:, slopes, :, slopes]
+        cov = cov * self._per_scale[:, np.newaxis, np.newaxis] * self._per_scale
+        if n_classes > 1:  # coefficients that sum to 0 over the classes
+            cov = cov - cov.mean(axis=0)
+            cov = cov - cov.mean(axis=2, keepdims=True)
+        if self._null.shape[1]:
+            keep = np.eye(self.n_features) - self._null @ self._null.T
+            cov = np.einsum("ab,kblc,cd->kald", keep, cov, keep, optimize=True)
+        variances = np.einsum("kjkj->jk", cov)
+        return np.maximum(variances, 0.0)

@@ -1,8 +1,7 @@
 """Covariances of X as products, never as p x p matrices.
 
-Each class has `mean` and `variances` (n_features,), `product(G)` = Sigma G, and
-`influence`: None, or influence(G) is a function of centred rows that gives the
-derivatives of Sigma G and of the variances by the rows' weights.
+Each class has `mean` and `variances` (n_features,), and `product(G)` = Sigma G. How
+the rows influence it is known of the empirical covariance alone.
 """
 
 import numpy as np
@@ -77,28 +76,6 @@ class EmpiricalCovariance:
             result[columns] = (block - mean[columns]).T @ projected
         return result
 
-    def influence(self, G):
-        """Influence functions of S G and of the variances.
-
-        Parameters
-        ----------
-        G : ndarray of shape (n_features, n_columns)
-
-        Returns
-        -------
-        callable
-            Of rows (n_rows, n_features) minus the mean, gives
-            x x' G - S G (n_rows, n_features, n_columns) and
-            x^2 - diag(S) (n_rows, n_features).
-        """
-        product = self.product(G)
-
-        def changes(rows):
-            moved = rows[:, :, np.newaxis] * (rows @ G)[:, np.newaxis, :] - product
-            return moved, rows**2 - self.variances
-
-        return changes
-
     def squared_norm(self, scale):
         """Sums that shrinkage needs, with rows z_k = (x_k - mean) * scale.
 
@@ -142,8 +119,6 @@ class ShrunkCovariance:
         1 minus the shrinkage intensity.
     scale, diagonal : ndarray of shape (n_features,)
     """
-
-    influence = None  # no standard errors
 
     def __init__(self, sample, kept, scale, diagonal):
         self.sample, self.kept = sample, kept
@@ -247,8 +222,6 @@ def _intensity(spread, distance, least=0.0):
 
 class FittedCovariance:
     """What a scikit-learn covariance estimator found; it forms the p x p matrix."""
-
-    influence = None  # unknown: no standard errors
 
     def __init__(self, estimator, X):
         fitted = None

@@ -3,7 +3,7 @@
 Scores are a model's response, or the labels themselves.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from skvarimp._measures.firm.conditional import (
     root_of_rows,
 )
 from skvarimp._measures.firm.features import is_linear
-from skvarimp._measures.firm.slope import column_sums, slopes, sparse_slopes, two_valued
+from skvarimp._measures.firm.slope import slopes, sparse_slopes, two_valued
 from skvarimp._response.mean_curves import direction
 from skvarimp._response.rounds import scaled_influences
 from skvarimp._running.memory import slices
@@ -141,41 +141,20 @@ class Estimates:
             psi = scaled_influences(psi, self.scores.units, self.errors[e])
             self.influences[:, e] = psi
 
+    def conditional_scores(self, names):
+        """Entry name -> (t, q), in the units of the score."""
+        found = {}
+        for e, name in enumerate(names):
+            t, q = self.others.get(e, (self.ends[e], self.lines[e]))
+            found[name] = (t, q[:, 0] if q.shape[1] == 1 else q)
+        return found
+
     def in_units(self):
-        """These results in the units of the score, as `ConditionalScores` are."""
+        """These results in the units of the score, as conditional scores are."""
         for name in ("importances", "signed", "errors", "influences"):
             values = getattr(self, name)
             setattr(self, name, None if values is None else self.scores.unit * values)
         return self
-
-
-class ConditionalScores(Mapping):
-    """Entry name -> (t, q), the conditional expected scores, made when asked for.
-
-    Parameters
-    ----------
-    names : list of str
-    estimates : Estimates
-    """
-
-    def __init__(self, names, estimates):
-        self._positions = {name: e for e, name in enumerate(names)}
-        self._ends, self._lines = estimates.ends, estimates.lines
-        self._others = estimates.others
-
-    def __getitem__(self, name):
-        e = self._positions[name]
-        t, q = self._others.get(e, (self._ends[e], self._lines[e]))
-        return t, q[:, 0] if q.shape[1] == 1 else q
-
-    def __iter__(self):
-        return iter(self._positions)
-
-    def __len__(self):
-        return len(self._positions)
-
-    def __repr__(self):
-        return f"<conditional expected scores of {len(self)} entries>"
 
 
 class Estimator:
@@ -213,103 +192,85 @@ class Estimator:
 
     def _steps(self):
         """Do the entries, yielding how many have been done since."""
-        groups = np.array([f.is_group for f in self.features], dtype=bool)
-        singles = np.flatnonzero(~groups)
-        if sparse.issparse(self.values.matrix) and not self.scores.keep_rows:
-            left = self._stored(singles)
-            yield len(singles) - len(left)
-            singles = left
-        for part in slices(len(singles), self.values.table.n_samples):
-            block = singles[part]
-            self._block(block)
-            yield len(block)
-        for e in np.flatnonzero(groups):
-            self._group(e, self.features[e])
-            yield 1
+        left = np.arange(len(self.features))
+        alone = self.scores.units.groups is None and not self.scores.keep_rows
+        binary = self.choice.asked in ("auto", "binary")
+        if sparse.issparse(self.values.matrix) and alone and binary:
+            left = self._stored()
+            yield len(self.features) - len(left)
+        for part in slices(len(left), self.values.table.n_samples):
+            self._block(left[part])
+            yield part.stop - part.start
 
-    def _stored(self, entries):
-        """Do what needs only the stored elements of a sparse X; what is left."""
-        if self.choice.asked == "conditional_mean":
-            return entries
-        chosen = np.array([e for e in entries if self.features[e].columns], np.intp)
-        columns = np.array([self.features[e].columns[0] for e in chosen], np.intp)
-        X = self.values.matrix
-        method, take = "binary", two_valued(X)[columns]
-        if self.choice.asked == "linear":
-            for e in chosen[column_sums(X, ~np.isfinite(X.data))[columns] > 0]:
-                self.choice.of(self.features[e], 0, False, False)  # says why not
-            method, take = "linear", np.ones(len(chosen), dtype=bool)
-        chosen, columns = chosen[take], columns[take]
-        if len(chosen):
-            X = X if np.array_equal(columns, np.arange(X.shape[1])) else X[:, columns]
-            self.results.put_slopes(chosen, method, sparse_slopes(X, self.scores))
-        return entries[~np.isin(entries, chosen)]
+    def _stored(self):
+        """Do two-valued columns of a sparse X by their stored elements; what is left.
+
+        What is left goes through dense blocks.
+        """
+        X, features = self.values.matrix, self.features
+        two = two_valued(X)
+        chosen = [len(f.columns) == 1 and two[f.columns[0]] for f in features]
+        chosen = np.array(chosen, dtype=bool)
+        done = np.flatnonzero(chosen)
+        columns = np.array([features[e].columns[0] for e in done], dtype=np.intp)
+        for part in slices(len(done), (2 * self.scores.n_outputs + 1) ** 2):
+            found = sparse_slopes(X[:, columns[part]], self.scores)
+            self.results.put_slopes(done[part], "binary", found)
+        return np.flatnonzero(~chosen)
 
     def _block(self, entries):
         features = [self.features[e] for e in entries]
         F, levels = self.values.block(features)
         counts = distinct_counts(F, self.n_bins)
-        categorical = np.zeros(len(entries), dtype=bool)
-        categorical[list(levels)] = True
         finite = np.isfinite(F).all(axis=0)
-        numeric = (finite & ~categorical).tolist()
-        known = zip(features, counts.tolist(), finite.tolist(), numeric)
+        numeric = finite.copy()
+        for b, t in levels.items():
+            numeric[b] = t.dtype.kind in "fbiu" and np.isfinite(t).all()
+        known = zip(features, counts.tolist(), finite.tolist(), numeric.tolist())
         methods = np.array([self.choice.of(*one) for one in known], dtype=object)
-        by_slope = np.flatnonzero(methods != "conditional_mean")
+        groups = np.array([feature.is_group for feature in features], dtype=bool)
+        means, planes = methods == "conditional_mean", groups & (methods == "linear")
+        by_slope = np.flatnonzero(~means & ~planes)
         if len(by_slope):
             block = F if len(by_slope) == len(entries) else F[:, by_slope]
             found = slopes(block, self.scores)
             self.results.put_slopes(entries[by_slope], methods[by_slope], found)
-        for b in by_slope[categorical[by_slope]]:
+        for b in by_slope[np.isin(by_slope, list(levels))]:
             t = levels[b][: counts[b]]  # the categories, not their codes
             q = self.results.lines[entries[b], : counts[b]]
             self.results.others[entries[b]] = (t, q)
-        for b in np.flatnonzero(methods == "conditional_mean"):
-            few = categorical[b] or counts[b] <= self.n_bins
-            self._means(entries[b], F[:, b], few, levels.get(b))
+        for b in np.flatnonzero(means):
+            self._means(entries[b], F[:, b], counts[b], levels.get(b))
+        for e in entries[planes]:
+            self._plane(e)
 
-    def _means(self, e, values, few, levels):
+    def _means(self, e, values, n_values, levels):
         """Conditional means per value, or per quantile bin."""
-        w = self.scores.weights
-        if few:
+        w, feature = self.scores.weights, self.features[e]
+        if n_values <= self.n_bins or (levels is not None and not feature.is_group):
             t, codes = np.unique(values, return_inverse=True)
             t = t if levels is None else levels
+        elif feature.is_group:
+            codes, donors = self._joint_bins(feature)
+            t = self.values.group(feature)[donors]
         else:
             codes = quantile_codes(values, w, self.n_bins)
             t = np.bincount(codes, w * values) / np.bincount(codes, w)
-        self._put_means(e, codes, t)
+        root, means = conditional_means(codes, self.scores, feature.name)
+        self.results.put_means(e, root, t, means, np.bincount(codes, w))
 
-    def _put_means(self, e, codes, t):
-        root, means = conditional_means(codes, self.scores, self.features[e].name)
-        masses = np.bincount(codes, self.scores.weights)
-        self.results.put_means(e, root, t, means, masses)
-
-    def _group(self, e, feature):
-        """A group of columns: its joint values take the part of one feature's."""
-        table, scores = self.values.table, self.scores
-        codes, donors = table.factorize(feature.columns)
-        values = self.values.group(feature)
-        usable = values.dtype != object and bool(np.isfinite(values).all())
-        method = self.choice.of(feature, len(donors), True, usable)
-        if method == "conditional_mean":
-            if len(donors) > self.n_bins:
-                codes, donors = self._joint_bins(feature)
-            self._put_means(e, codes, values[donors])
-        elif method == "binary":
-            found = slopes(codes[:, np.newaxis].astype(np.float64), scores)
-            size = np.abs(found.signed)
-            self.results.put([e], method, size, found.errors, found.influences)
-            self.results.others[e] = (values[donors], found.lines[0, : len(donors)])
-        else:
-            numbers = values.astype(np.float64)
-            fitted = self._regression(numbers)
-            variance = scores.weights @ fitted**2
-            # Influence of row i on the variance of a projection: 2 s q - q^2 - Q^2.
-            influence = (2.0 * scores.values - fitted) * fitted - variance
-            if scores.standardized:
-                influence -= variance * (scores.values**2 - ~scores.constant)
-            self.results.put([e], method, *root_of_rows(variance, influence, scores))
-            self.results.others[e] = (numbers, scores.in_units(fitted))
+    def _plane(self, e):
+        """The regression of the score on the columns of a group."""
+        scores = self.scores
+        numbers = self.values.group(self.features[e]).astype(np.float64)
+        fitted = self._regression(numbers)
+        variance = scores.weights @ fitted**2
+        # Influence of row i on the variance of a projection: 2 s q - q^2 - Q^2.
+        influence = (2.0 * scores.values - fitted) * fitted - variance
+        if scores.standardized:
+            influence -= variance * (scores.values**2 - ~scores.constant)
+        self.results.put([e], "linear", *root_of_rows(variance, influence, scores))
+        self.results.others[e] = (numbers, scores.in_units(fitted))
 
     def _regression(self, numbers):
         """Fitted values of the regression of the scores on a group."""

@@ -194,7 +194,7 @@ class Values:
         self.matrix = table.numeric()  # None where some columns are not numbers
 
     def block(self, features):
-        """Numeric values of single columns and functions.
+        """Numeric values of features.
 
         Parameters
         ----------
@@ -203,20 +203,22 @@ class Values:
         Returns
         -------
         F : ndarray of shape (n_samples, n_entries)
-            Codes of the categories where the values are not numbers.
+            Codes of the values of a group, and of values that are not numbers.
         levels : dict
-            Position in the block -> the categories in the order of their codes.
+            Position in the block -> those values in the order of their codes.
         """
-        if self.matrix is not None and all(f.columns for f in features):
+        if self.matrix is not None and all(len(f.columns) == 1 for f in features):
             return dense(self.matrix[:, [f.columns[0] for f in features]]), {}
         F = np.empty((self.table.n_samples, len(features)))
         levels = {}
         for e, feature in enumerate(features):
-            if feature.columns:
+            if feature.is_group:
+                values = self.group(feature)
+            elif feature.columns:
                 values = self.table.column(feature.columns[0])
             else:
                 values = self._function_values(feature)
-            if values.dtype.kind not in "fbiu":
+            if feature.is_group or values.dtype.kind not in "fbiu":
                 codes, donors = self.table.factorize(feature.columns)
                 levels[e], values = values[donors], codes
             F[:, e] = values

@@ -25,7 +25,6 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.firm.conditional import number_of_bins
 from skvarimp._measures.firm.covariance import NAMED, make_covariance
 from skvarimp._measures.firm.estimate import (
-    ConditionalScores,
     Estimator,
     MethodChoice,
     Scores,
@@ -43,7 +42,6 @@ from skvarimp._models.model import (
     output_names,
     target_names,
 )
-from skvarimp._response.grid import kind_of
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress
 from skvarimp._types import FeatureFunctions, Features, ResponseMethod
@@ -117,7 +115,7 @@ default="auto"
         "empirical".
     method_ : list of str
         The method of each entry.
-    conditional_scores_ : mapping
+    conditional_scores_ : dict
         Entry name -> (t, q): values (k,) or, of a group, (k, n_members), and
         conditional expected scores (k,) or (k, n_outputs). Bins are represented by
         their mean value; straight lines by both ends, those of groups by all rows.
@@ -226,13 +224,15 @@ default="auto"
         directions, lines = results.directions, np.sign(results.signed)
         directions = np.where(np.isnan(lines), directions, lines)
         for e, feature in enumerate(features):
-            if feature.columns and not kind_of(table, feature, ()).ordered:
+            if feature.is_group:
+                directions[e] = results.signed[e] = np.nan
+            elif feature.columns and not table.has_order(feature.columns[0]):
                 directions[e] = np.nan
         self._store_directions(directions)
         self.signed_importances_ = results.signed
         self.method_ = results.methods.tolist()
         names = [feature.name for feature in features]
-        self.conditional_scores_ = ConditionalScores(names, results)
+        self.conditional_scores_ = results.conditional_scores(names)
         units = results.scores.units
         self._store(
             results.importances, names, output_names, results.errors, units=units

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from skvarimp._data.base_table import dense
 from skvarimp._data.statistics import divided
+from skvarimp._measures.firm.covariance import EmpiricalCovariance
 from skvarimp._measures.firm.estimate import Estimates
 from skvarimp._measures.firm.features import is_linear
 from skvarimp._measures.firm.slope import ends_of
@@ -23,7 +24,7 @@ from skvarimp._models.gradients import (
 )
 from skvarimp._response.shape import add_by_group
 from skvarimp._running.guards import warn
-from skvarimp._running.memory import at_once, even_slices
+from skvarimp._running.memory import slices
 
 WAY_OUT = "Use method='conditional_mean'."
 HESSIAN_STEP = 1e-4  # along a row's distance from the mean
@@ -48,50 +49,45 @@ def gaussian_estimates(model, values, features, covariance, scores, start):
     Estimates
     """
     table, X = values.table, values.matrix
-    linear = {
-        e: _coefficients(feature, table)
-        for e, feature in enumerate(features)
-        if not feature.columns
-    }
-    ends = ends_of(X)
+    ends, n_outputs = ends_of(X), scores.n_outputs
     # Shrinkage gives a constant column a variance, but it tells rows apart by nothing.
     covariance.variances = np.where(ends[:, 0] < ends[:, 1], covariance.variances, 0.0)
-    score = GaussianScore(model, table, covariance, scores)
-    groups = {e: f.columns for e, f in enumerate(features) if f.is_group}
     single = [e for e, f in enumerate(features) if len(f.columns) == 1]
+    linear = [e for e, f in enumerate(features) if not f.columns]
+    groups = [e for e, f in enumerate(features) if f.is_group]
+    of_linear = np.zeros((len(linear), X.shape[1]))
+    for a, e in zip(of_linear, linear):
+        a[:] = _coefficients(features[e], table)
+    score = GaussianScore(model, table, covariance, scores)
     slopes = covariance.product(score.gradient)
-    of_groups = group_directions(groups.values(), covariance, slopes)
-    directions = [a[:, np.newaxis] for a in linear.values()] + of_groups
-    rows = X.tocsr() if sparse.issparse(X) else X
+    others = np.stack([of_linear.T] * n_outputs, axis=2)
+    of_groups = [group_direction(features[e], covariance, slopes) for e in groups]
+    others = np.concatenate([others, *(a[:, np.newaxis] for a in of_groups)], axis=1)
     columns = np.array([features[e].columns[0] for e in single], dtype=np.intp)
-    parts = [_Columns(columns, covariance, slopes)]
-    parts += [_Direction(a, covariance, slopes) for a in directions]
-    signed = np.concatenate([part.signed for part in parts])
-    spreads = np.concatenate([part.spread for part in parts])
-    found = gaussian_errors(score, covariance, rows, parts, scores, start)
+    directions = Directions(columns, others, covariance, slopes)
+    rows = X.tocsr() if sparse.issparse(X) else X
+    found = gaussian_errors(score, covariance, rows, directions, scores, start)
 
     order = np.array([*single, *linear, *groups], dtype=np.intp)
-    results = Estimates(len(features), scores)
+    results, signed = Estimates(len(features), scores), directions.signed
     errors, influences = (np.nan, np.nan) if found is None else found
     results.put(order, "gaussian", np.abs(signed), errors, influences)
     if found is None:
         results.errors = results.influences = None
     results.signed[order] = signed
-    results.signed[list(groups)] = np.nan
-    lines = divided(signed * scores.scale, spreads)
+    lines = divided(signed * scores.scale, directions.spread)
     centre = score.at_mean()
+    straight = order[: len(single) + len(linear)]
     ends, means = ends[columns], covariance.mean[columns]
     if linear:
-        a = np.column_stack([*linear.values()])
-        ends = np.vstack([ends, ends_of(rows @ a)])
-        means = np.append(means, covariance.mean @ a)
-    straight = order[: len(ends)]
+        ends = np.vstack([ends, ends_of(rows @ of_linear.T)])
+        means = np.append(means, of_linear @ covariance.mean)
     steps = (ends - means[:, np.newaxis])[:, :, np.newaxis]
     results.ends[straight] = ends
     results.lines[straight] = centre + steps * lines[: len(ends), np.newaxis]
-    for (e, members), a in zip(groups.items(), of_groups):
-        members = list(members)
+    for e, a in zip(groups, of_groups):
         t = values.group(features[e]).astype(np.float64)
+        members = list(features[e].columns)
         plane = (t - covariance.mean[members]) @ a[members]
         results.others[e] = (t, centre + scores.scale * plane)
     return results
@@ -108,7 +104,7 @@ def _coefficients(feature, table):
 
 
 class GaussianScore:
-    """Gradient of a score at the mean of X, and how it changes along directions.
+    """Gradient of a score at the mean of X, and how it changes along rows.
 
     Parameters
     ----------
@@ -120,27 +116,24 @@ class GaussianScore:
     """
 
     def __init__(self, model, table, covariance, scores):
-        self.model, self.table, self.mean = model, table, covariance.mean
-        self.scale = scores.scale
+        self.model, self.table, self.covariance = model, table, covariance
+        self.mean, self.scale = covariance.mean, scores.scale
         spread = np.sqrt(covariance.variances)
         self.steps = STEP * np.where(spread > 0, spread, 1.0)
-        linear = linear_coefficients(model, table)
-        self.is_linear = linear is not None
-        if scores.constant.all():
-            self.is_linear, slopes = True, np.zeros((len(self.mean), scores.n_outputs))
-        elif self.is_linear:
-            slopes = linear[0].T
-        else:
+        constant = scores.constant.all()
+        self.is_linear = constant or linear_coefficients(model, table) is not None
+        slopes, reason = np.zeros((len(self.mean), scores.n_outputs)), None
+        if not constant:
             reason = piecewise_constant(model, table)
-            if reason is None:
-                (slopes,) = self._at(self.mean[np.newaxis])
-                if not np.any(slopes):
-                    reason = "the gradient of the score at the mean is 0 everywhere"
-            if reason is not None:
-                raise ValueError(
-                    f"method='gaussian' needs the gradient of the score, but {reason}. "
-                    f"{WAY_OUT}"
-                )
+        if not constant and reason is None:
+            (slopes,) = self._at(self.mean[np.newaxis])
+            if not np.any(slopes) and not self.is_linear:
+                reason = "the gradient of the score at the mean is 0 everywhere"
+        if reason is not None:
+            raise ValueError(
+                f"method='gaussian' needs the gradient of the score, but {reason}. "
+                f"{WAY_OUT}"
+            )
         self.gradient = slopes / self.scale  # (n_features, n_outputs)
 
     def at_mean(self):
@@ -156,8 +149,8 @@ class GaussianScore:
         columns = tuple(range(len(self.mean)))
         return self.table.moved(rows, columns, values=points)
 
-    def changes(self, rows):
-        """Derivatives of the gradient along centred rows, the Hessian times them.
+    def moved(self, rows):
+        """Sigma times the change of the gradient along centred rows (the Hessian's).
 
         Parameters
         ----------
@@ -165,15 +158,77 @@ class GaussianScore:
 
         Returns
         -------
-        ndarray of shape (n_rows, n_features, n_outputs)
+        ndarray of shape (n_rows, n_features, n_outputs), or None where it is 0
         """
+        if self.is_linear:
+            return None
         shift = HESSIAN_STEP * rows
         ends = self._at(np.concatenate([self.mean + shift, self.mean - shift]))
         change = (ends[: len(rows)] - ends[len(rows) :]) / (2.0 * HESSIAN_STEP)
-        return change / self.scale
+        change = (change / self.scale).transpose(1, 0, 2)
+        product = self.covariance.product(change.reshape(len(self.mean), -1))
+        return product.reshape(change.shape).transpose(1, 0, 2)
 
 
-def gaussian_errors(score, covariance, X, parts, scores, start):
+class Directions:
+    """Entries as sums of columns: Q = a'Sigma g / (a'Sigma a)^(1/2).
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_single,)
+        Those that are entries.
+    others : ndarray of shape (n_features, n_others, n_outputs)
+        a of the entries after these, for each output.
+    covariance : object
+    slopes : ndarray of shape (n_features, n_outputs)
+        Sigma g.
+
+    Attributes
+    ----------
+    signed, spread : ndarray of shape (n_single + n_others, n_outputs)
+        Q and (a'Sigma a)^(1/2).
+    """
+
+    def __init__(self, columns, others, covariance, slopes):
+        self.columns, self.others = columns, others
+        n_outputs = slopes.shape[1]
+        products = [self.of(slopes[:, o], o) for o in range(n_outputs)]
+        single = np.tile(covariance.variances[columns], (n_outputs, 1)).T
+        variances = np.empty(others.shape[1:])
+        for o in range(n_outputs if others.size else 0):
+            a = others[:, :, o]
+            variances[:, o] = np.einsum("je,je->e", a, covariance.product(a))
+        variances = np.concatenate([single, np.maximum(variances, 0.0)])
+        self.spread = np.sqrt(variances)
+        self.signed = divided(np.transpose(products), self.spread)
+
+    def of(self, rows, o):
+        """a'x of rows (..., n_features), for one output, (..., n_entries)."""
+        columns = rows[..., self.columns], rows @ self.others[:, :, o]
+        return np.concatenate(columns, axis=-1)
+
+    def influence(self, centred, score):
+        """Influences of centred rows on the mean of |Q|, (n_rows, n_entries).
+
+        Those of a slope, see the module `slope`, for the score's tangent at the mean,
+        whose own change adds a'Sigma dg. A group's a depends on Sigma itself; as it
+        maximises |Q|, its own change has no effect of first order.
+        """
+        tangent, moved = centred @ score.gradient, score.moved(centred)
+        size, inverse = np.abs(self.signed), divided(1.0, self.spread)
+        signs = np.where(self.signed < 0, -1.0, 1.0)
+        influence = 0.0
+        for o in range(size.shape[1]):
+            z = self.of(centred, o) * inverse[:, o]
+            change = z * tangent[:, [o]]
+            if moved is not None:
+                change += self.of(moved[:, :, o], o) * inverse[:, o]
+            change *= signs[:, o]
+            influence = influence + change - 0.5 * size[:, o] * (z**2 + 1.0)
+        return influence / size.shape[1]
+
+
+def gaussian_errors(score, covariance, X, directions, scores, start):
     """Standard errors, from the influence of each row on the importances.
 
     Parameters
@@ -182,7 +237,7 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
     covariance : object
         See `make_covariance`.
     X : {ndarray, CSR} of shape (n_samples, n_features)
-    parts : list of _Columns and _Direction
+    directions : Directions
     scores : Scores
     start : callable
         start(n_steps) -> Progress.
@@ -194,38 +249,25 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
         Where they are kept. In place of both None where the covariance has no
         influence function, or a callback stopped.
     """
-    if covariance.influence is None:
+    if not isinstance(covariance, EmpiricalCovariance):
         with start(1) as progress:
             progress.step()
         return None
     n_samples, n_features = X.shape
-    # about 12 arrays like X
-    cost = (12 * n_features + n_samples) * score.gradient.shape[1]
-    # Products with Sigma are best for many rows at once; else blocks fit the cache.
-    step = at_once(cost, np.inf, arrays=1)
-    if score.is_linear:
-        step = min(step, at_once(n_features))
-    blocks = even_slices(n_samples, step)
-    of_covariance = covariance.influence(score.gradient)
-    size = np.abs(np.concatenate([part.signed for part in parts]))
-    units, kept = scores.units, None
+    # About 12 arrays like X; products with Sigma are best for many rows at once.
+    cost = (12 * n_features + n_samples) * scores.n_outputs
+    blocks = slices(n_samples, cost, np.inf, arrays=1)
+    halves = 0.5 * np.abs(directions.signed) / scores.n_outputs
+    units, n_entries = scores.units, len(halves)
     joined = units.groups is not None
-    sums = np.zeros((units.n, len(size)) if joined else len(size))
-    if scores.keep_rows:
-        kept = np.empty((X.shape[0], len(size)))
+    sums = np.zeros((units.n, n_entries) if joined else n_entries)
+    kept = np.empty((n_samples, n_entries)) if scores.keep_rows else None
     with start(len(blocks)) as progress:
         for rows in blocks:
             centred = dense(X[rows]) - covariance.mean
-            moved, variances = of_covariance(centred)
-            if not score.is_linear:
-                moved = moved + _products(covariance, score.changes(centred))
-            influence = np.concatenate(
-                [part.influence(centred, moved, variances) for part in parts], axis=1
-            )
+            influence = directions.influence(centred, score)
             if scores.standardized:
-                deviation = scores.values[rows] ** 2 - ~scores.constant
-                influence -= 0.5 * deviation[:, np.newaxis] * size
-            influence = influence.mean(axis=2)
+                influence -= (scores.values[rows] ** 2 - ~scores.constant) @ halves.T
             if joined:
                 weighted = units.weights[rows, np.newaxis] * influence
                 add_by_group(sums, units.groups[rows], weighted)
@@ -243,82 +285,12 @@ def gaussian_errors(score, covariance, X, parts, scores, start):
     return units.error_of_squares(squares), kept
 
 
-def _products(covariance, changes):
-    """Sigma times the change of the gradient, for each row and output."""
-    n_rows, n_features, n_outputs = changes.shape
-    stacked = changes.transpose(1, 0, 2).reshape(n_features, -1)
-    product = covariance.product(stacked).reshape(n_features, n_rows, n_outputs)
-    return product.transpose(1, 0, 2)
-
-
-class _Columns:
-    """Entries that are columns: Q_j = (Sigma g)_j / sd_j."""
-
-    def __init__(self, columns, covariance, slopes):
-        everything = np.array_equal(columns, np.arange(len(slopes)))
-        self.columns = slice(None) if everything else columns
-        spread = np.sqrt(covariance.variances[columns])[:, np.newaxis]
-        inverse = divided(1.0, spread)
-        self.signed = divided(slopes[columns], spread)
-        self.spread = np.broadcast_to(spread, self.signed.shape)
-        # d|Q_j| = sign (d(Sigma g)_j / sd_j - Q_j dSigma_jj / (2 Sigma_jj))
-        self.by_product = np.where(self.signed < 0, -1.0, 1.0) * inverse
-        self.by_variance = 0.5 * np.abs(self.signed) * inverse**2
-
-    def influence(self, centred, moved, variances):
-        """Influence on |Q|, (n_rows, n_columns, n_outputs)."""
-        change = moved[:, self.columns] * self.by_product
-        change -= variances[:, self.columns, np.newaxis] * self.by_variance
-        return change
-
-
-class _Direction:
-    """An entry a'x: Q = a'Sigma g / (a'Sigma a)^(1/2).
-
-    A group's a depends on Sigma itself; as it maximises |Q|, its own change has no
-    effect of first order.
-    """
-
-    def __init__(self, a, covariance, slopes):
-        n_outputs = slopes.shape[1]
-        self.a = np.broadcast_to(a, (len(a), n_outputs)).copy()
-        variance = np.einsum("jo,jo->o", self.a, covariance.product(self.a))
-        self.spread = np.sqrt(np.maximum(variance, 0.0))[np.newaxis]
-        self.inverse = divided(1.0, self.spread)
-        self.signed = divided(np.einsum("jo,jo->o", self.a, slopes), self.spread)
-        if covariance.influence is not None:
-            self.of_covariance = covariance.influence(self.a)
-
-    def influence(self, centred, moved, variances):
-        """Influence on |Q|, (n_rows, 1, n_outputs)."""
-        own, _ = self.of_covariance(centred)
-        variance = np.einsum("jo,ijo->io", self.a, own) * self.inverse**2 / 2.0
-        change = np.einsum("jo,ijo->io", self.a, moved) * self.inverse
-        change -= self.signed * variance
-        return (np.where(self.signed < 0, -1.0, 1.0) * change)[:, np.newaxis]
-
-
-def group_directions(groups, covariance, slopes):
-    """Give a = Sigma_GG^-1 (Sigma g)_G of each group of columns, for each output.
-
-    Parameters
-    ----------
-    groups : list of tuple of int
-    covariance : object
-    slopes : ndarray of shape (n_features, n_outputs)
-        Sigma g.
-
-    Returns
-    -------
-    list of ndarray of shape (n_features, n_outputs)
-    """
-    result = []
-    for group in groups:
-        members = [j for j in group if covariance.variances[j] > 0]
-        units = np.zeros((len(slopes), len(members)))
-        units[members, np.arange(len(members))] = 1.0
-        inner = covariance.product(units)[members]
-        a = np.zeros_like(slopes)
-        a[members] = np.linalg.lstsq(inner, slopes[members], rcond=1e-12)[0]
-        result.append(a)
-    return result
+def group_direction(group, covariance, slopes):
+    """a = Sigma_GG^-1 (Sigma g)_G of a group of columns, (n_features, n_outputs)."""
+    members = [j for j in group.columns if covariance.variances[j] > 0]
+    units = np.zeros((len(slopes), len(members)))
+    units[members, np.arange(len(members))] = 1.0
+    inner = covariance.product(units)[members]
+    a = np.zeros_like(slopes)
+    a[members] = np.linalg.lstsq(inner, slopes[members], rcond=1e-12)[0]
+    return a

@@ -84,119 +84,56 @@ def slopes(F, scores):
 
 
 def sparse_slopes(X, scores):
-    """FIRM of the columns of a sparse matrix, from its stored elements only.
+    """FIRM of two-valued columns of a sparse matrix, from its stored elements only.
 
-    Rows that hold no element of a column all have the same z, so that their sums are
-    those over all rows minus those over the stored ones.
+    The rows that hold an element of a column all have the same z, and so have the other
+    rows. Given z a row's influence is linear in a few numbers. Sums of their products
+    over the rows of one z give the errors.
 
     Parameters
     ----------
     X : CSC of shape (n_samples, n_entries)
-        Finite values, no duplicates; not written to.
+        Columns of 0 and at most one other, finite value; not written to.
     scores : Scores
+        Of rows that do not depend on each other.
 
     Returns
     -------
     Slopes
-
-    Notes
-    -----
-    Cost O(n_stored n_outputs + n_entries n_outputs^2).
     """
     w, S = scores.weights, scores.values
-    rows, columns = X.indices, np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    stored = column_sums(X, w[rows])  # weight of the stored rows
-    mean = column_sums(X, w[rows] * X.data)
-    deviation = X.data - mean[columns]
-    rest = np.where(np.diff(X.indptr) < X.shape[0], 1.0 - stored, 0.0)
-    variance = column_sums(X, w[rows] * deviation**2) + rest * mean**2
     ends = ends_of(X)
-    varies = (ends[:, 0] < ends[:, 1]) & (variance > 0)
-    sd = np.where(varies, np.sqrt(variance), 1.0)
-    z = np.where(varies[columns], deviation / sd[columns], 0.0)
-    z0 = np.where(varies, -mean / sd, 0.0)  # of the rows without an element
-    by_column = sparse.csc_array((w[rows] * X.data, rows, X.indptr), shape=X.shape)
-    signed = (by_column.T @ S) / sd[:, np.newaxis]
-    signed[~varies] = 0.0
+    value = ends.sum(axis=1)  # beside 0
+    holds = sparse.csc_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T
+    p = holds @ w
+    sd = np.abs(value) * np.sqrt(np.maximum(p * (1.0 - p), 0.0))
+    divisor = np.where(sd > 0, sd, 1.0)
+    unit = np.where(sd > 0, value / divisor, 0.0)
+    z0, z1 = -p * unit, (1.0 - p) * unit  # of the other rows, and of those that hold it
+    signed = unit[:, np.newaxis] * (holds @ (w[:, np.newaxis] * S))
 
-    # influence of a row: a * z s + b (s^2 - 1) - c (z^2 + 1), sums over outputs
-    a = signs_of(signed)
-    c = 0.5 * np.abs(signed).mean(axis=1)
-    b = -0.5 * np.abs(signed) / scores.n_outputs * scores.standardized
-    everywhere = _of_all(z0[:, np.newaxis] * a, b, c * (z0**2 + 1.0), scores)
-    u = np.zeros(len(z))
-    v = np.zeros(len(z))
-    for o in range(scores.n_outputs):
-        u += a[columns, o] * S[rows, o]
-        if scores.standardized:
-            v += b[columns, o] * (S[rows, o] ** 2 - ~scores.constant[o])
-    zero = z0[columns]
-    here = u * z + v - c[columns] * (z**2 + 1.0)
-    elsewhere = u * zero + v - c[columns] * (zero**2 + 1.0)
-    if scores.units.groups is None:
-        squares = _squares(*everywhere)
-        squares += column_sums(X, w[rows] ** 2 * (here**2 - elsewhere**2))
-    else:
-        more = w[rows] * (here - elsewhere)
-        squares = _squares_of_groups(X, more, *everywhere, scores.units)
+    # influence of a row: a * z s - b (s^2 - 1) - c (z^2 + 1), sums over outputs
+    a, size = signs_of(signed), np.abs(signed)
+    b = 0.5 * size / scores.n_outputs * scores.standardized
+    c = 0.5 * size.mean(axis=1, keepdims=True)
+    numbers = np.hstack([S, S**2 - ~scores.constant, np.ones((len(S), 1))])
+    numbers *= w[:, np.newaxis]
+    products = numbers[:, :, np.newaxis] * numbers[:, np.newaxis]
+    shape = X.shape[1], *products.shape[1:]
+    stored = (holds @ products.reshape(len(S), -1)).reshape(shape)
+    squares = 0.0
+    for moments, z in ((products.sum(axis=0) - stored, z0), (stored, z1)):
+        z = z[:, np.newaxis]
+        factors = np.hstack([a * z, -b, -c * (z**2 + 1.0)])
+        squares += np.einsum("ej,ejk,ek->e", factors, moments, factors, optimize=True)
     errors = scores.units.error_of_squares(np.maximum(squares, 0.0))
-    steps = ends - mean[:, np.newaxis]
-    return Slopes(signed, errors, ends, lines_of(signed, steps, sd, scores))
+    steps = ends - (p * value)[:, np.newaxis]
+    return Slopes(signed, errors, ends, lines_of(signed, steps, divisor, scores))
 
 
 def signs_of(signed):
     """Weights of the outputs in the mean of |Q|, with Q's sign."""
     return np.where(signed < 0, -1.0, 1.0) / signed.shape[1]
-
-
-def _of_all(a, b, constant, scores):
-    """w_i (sum_o a_o s_io + b_o (s_io^2 - 1) - constant) of each row and entry.
-
-    Returns
-    -------
-    basis : ndarray of shape (n_rows, n_numbers)
-    coefficients : ndarray of shape (n_entries, n_numbers)
-        Their product is meant.
-    """
-    S = scores.values
-    ones = np.ones((len(S), 1))
-    parts = [(S, a), (ones, -constant[:, np.newaxis])]
-    if scores.standardized:
-        parts.append((S**2 - ~scores.constant, b))
-    basis = np.hstack([part for part, _ in parts])
-    coefficients = np.hstack([coefficient for _, coefficient in parts])
-    basis *= scores.weights[:, np.newaxis]
-    return basis, coefficients
-
-
-def _squares(basis, coefficients):
-    """Sums over the rows of the squares of basis @ coefficients.T."""
-    moments = basis.T @ basis
-    return np.einsum("eo,eo->e", coefficients @ moments, coefficients)
-
-
-def _squares_of_groups(X, more, basis, coefficients, units):
-    """The same of sums within groups, where some rows of X hold `more`.
-
-    Only the groups of rows with stored elements differ from the basis.
-    """
-    basis = units.sums(basis.T).T
-    stored = more, units.groups[X.indices], X.indptr.copy()
-    sums = sparse.csc_array(stored, shape=(units.n, X.shape[1]))
-    sums.sum_duplicates()
-    columns = np.repeat(np.arange(X.shape[1]), np.diff(sums.indptr))
-    of_all = np.einsum("so,so->s", basis[sums.indices], coefficients[columns])
-    more = sums.data * (sums.data + 2.0 * of_all)
-    return _squares(basis, coefficients) + column_sums(sums, more)
-
-
-def column_sums(X, values):
-    """Sums of one value per stored element over each column."""
-    result = np.zeros(X.shape[1])
-    filled = np.flatnonzero(np.diff(X.indptr))
-    if len(filled):
-        result[filled] = np.add.reduceat(values, X.indptr[filled])
-    return result
 
 
 def ends_of(X):
@@ -206,11 +143,13 @@ def ends_of(X):
 
 
 def two_valued(X):
-    """Which columns of a CSC matrix hold 0 and at most one other value."""
+    """Which columns of a CSC matrix hold 0 and at most one other, finite value."""
     count = np.diff(X.indptr)
     first = np.append(X.data, 0.0)[X.indptr[:-1]]
-    several = column_sums(X, X.data != np.repeat(first, count)) > 0
-    return (count == 0) | ((first != 0) & (count < X.shape[0]) & ~several)
+    columns = np.repeat(np.arange(X.shape[1]), count)
+    n_others = np.bincount(columns, X.data != first[columns], X.shape[1])
+    one = (n_others == 0) & (first != 0) & np.isfinite(first) & (count < X.shape[0])
+    return one | (count == 0)
 
 
 def lines_of(signed, steps, sd, scores):

@@ -79,31 +79,3 @@ def test_ledoit_wolf_equals_scikit_learn(wide):
         np.testing.assert_allclose(
             shrunk.variances, np.diag(expected.covariance_), rtol=1e-9
         )
-
-
-def perturbed(X, row, epsilon, G):
-    """Sigma G and variances of X with more weight on one row, by definition."""
-    weights = np.full(len(X), 1.0 / len(X))
-    weights *= 1 - epsilon
-    weights[row] += epsilon
-    mean = weights @ X
-    C = X - mean
-    S = C.T @ (weights[:, None] * C)
-    return S @ G, np.diag(S)
-
-
-def test_influence_functions_are_derivatives():
-    """Of the product and of the variances, by the weight of each row."""
-    data, G = X, np.random.default_rng(1).normal(size=(4, 2))
-    covariance = _firm_covariance.EmpiricalCovariance(data)
-    changes = covariance.influence(G)
-    moved, variances = changes(data - covariance.mean)
-    h = 1e-5
-    for row in range(0, 60, 11):
-        up, down = (perturbed(data, row, e, G) for e in (h, -h))
-        np.testing.assert_allclose(
-            moved[row], (up[0] - down[0]) / (2 * h), rtol=1e-6, atol=1e-6
-        )
-        np.testing.assert_allclose(
-            variances[row], (up[1] - down[1]) / (2 * h), rtol=1e-6, atol=1e-6
-        )

@@ -1,12 +1,12 @@
-"""Which pairs and triples of entries interact, and statistics of how much."""
+"""Which pairs and triples of entries are moved, and statistics of what they do."""
 
-import numbers
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
+from numbers import Integral
 
 import numpy as np
 
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.statistics import centred, divided, variance
 from skvarimp._data.table import check_known, together
 from skvarimp._measures.problem import Request
@@ -15,7 +15,6 @@ from skvarimp._response.further_reductions import OwnShare, TotalShare
 from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import flatness
 from skvarimp._response.reductions import Outcome, Reduction, State
-from skvarimp._running.memory import Memo, working_bytes
 
 MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows
 TRIED = 4  # pairs that a screen computes for each that is asked for
@@ -76,27 +75,43 @@ def resolve_sets(given, entries, parameter):
     -------
     list of tuple of int
     """
-    example = tuple(range(SIZES[parameter]))
-    if np.ndim(given) == 0:
-        raise TypeError(
-            f"`{parameter}` must be a sequence of {parameter}, got {given!r}. Use "
-            f"{parameter}=[{example}] for one."
-        )
-    places = {entry.name: e for e, entry in enumerate(entries)}
-    resolved = [_resolved(members, places, parameter) for members in given]
-    if not resolved:
+    size, names = SIZES[parameter], [entry.name for entry in entries]
+    if np.ndim(given) == 0 or len(given) == 0:
         raise ValueError(
-            f"`{parameter}` is empty. Use {parameter}=[{example}] for one."
+            f"`{parameter}` must be a sequence of {parameter} that is not empty, such "
+            f"as [{tuple(range(size))}], got {given!r}."
         )
-    (most, count) = Counter(frozenset(s) for s in resolved).most_common(1)[0]
-    one = parameter.removesuffix("s")
-    if count > 1:
-        names = [entries[e].name for e in sorted(most)]
-        raise ValueError(f"`{parameter}` names the {one} {names} {count} times.")
-    for members in resolved:
-        way_out = f"Leave the {one} out of `{parameter}`."
-        check_disjoint([entries[e] for e in members], way_out)
+    resolved = []
+    for members in given:
+        known = ()
+        if not isinstance(members, str) and np.ndim(members) == 1:
+            known = tuple(_entry_position(m, names, parameter) for m in members)
+        if len(known) != size or len(set(known)) < size:
+            raise ValueError(
+                f"`{parameter}` takes {parameter} of different entries, such as "
+                f"{tuple(range(size))}, got {members!r}."
+            )
+        way_out = f"Leave {members!r} out of `{parameter}`."
+        check_disjoint([entries[e] for e in known], way_out)
+        resolved.append(known)
+    if len(set(map(frozenset, resolved))) < len(resolved):
+        raise ValueError(f"`{parameter}` names the same entries more than once.")
     return resolved
+
+
+def _entry_position(member, names, parameter):
+    """Position of an entry given by its name or by a (possibly negative) integer."""
+    if isinstance(member, str):
+        check_known(member, names, parameter)
+        return names.index(member)
+    whole = isinstance(member, Integral) and not isinstance(member, bool)
+    if not whole or not -len(names) <= member < len(names):
+        raise ValueError(
+            f"`{parameter}` takes names or positions of entries, got {member!r}: "
+            f"positions run from 0 to {len(names) - 1} and count the entries of "
+            "`features`."
+        )
+    return int(member) % len(names)
 
 
 def check_disjoint(entries, way_out):
@@ -111,36 +126,6 @@ def check_disjoint(entries, way_out):
                     f"column {column}, so that they cannot move independently. "
                     f"{way_out}"
                 )
-
-
-def _resolved(members, places, parameter):
-    size, resolved = SIZES[parameter], ()
-    if not isinstance(members, str) and np.ndim(members) == 1 and len(members) == size:
-        resolved = tuple(_entry_position(m, places, parameter) for m in members)
-    if len(set(resolved)) < size:
-        raise ValueError(
-            f"`{parameter}` takes {parameter} of different entries, such as "
-            f"{tuple(range(size))}, got {members!r}."
-        )
-    return resolved
-
-
-def _entry_position(member, places, parameter):
-    """Position of an entry given by its name or by a (possibly negative) integer."""
-    if isinstance(member, str):
-        check_known(member, places, parameter)
-        return places[member]
-    if isinstance(member, bool | np.bool_) or not isinstance(member, numbers.Integral):
-        raise TypeError(
-            f"`{parameter}` takes names or positions of entries, got {member!r} of "
-            f"type {type(member).__name__}."
-        )
-    if not -len(places) <= member < len(places):
-        raise ValueError(
-            f"`{parameter}` names entry {member}, but positions run from 0 to "
-            f"{len(places) - 1}: they count the entries of `features`."
-        )
-    return int(member) % len(places)
 
 
 def screened_pairs(problem, entries, grid, n_pairs, n_jobs):
@@ -183,11 +168,10 @@ NO_JOINT_EFFECT = 1e-20
 MOST_VALUES = 1e10  # responses of one entry
 
 
-@dataclass
 class MeanCurves:
     """Mean response curves over all rows of a problem, unmoved response subtracted.
 
-    Attributes
+    Parameters
     ----------
     response : Response
         Serves the pairs' columns jointly.
@@ -198,17 +182,10 @@ class MeanCurves:
         How many columns move at once, at most.
     """
 
-    response: object
-    table: object
-    weights: np.ndarray
-    base: np.ndarray
-    n_columns: int
-
-    def __post_init__(self):
-        rows = np.arange(len(self.weights))
-        self.of = self.response.averaged(
-            self.table, rows, self.weights, self.base, self.n_columns
-        )
+    def __init__(self, response, table, weights, base, n_columns):
+        self.table, self.weights, self.base = table, weights, base
+        rows = np.arange(len(weights))
+        self.of = response.averaged(table, rows, weights, base, n_columns)
 
     @classmethod
     def over(cls, problem, entries, n_columns):
@@ -228,6 +205,52 @@ class MeanCurves:
         """
         curve = self.of(product_move(first, second))
         return curve.reshape(-1, first.n_cells, second.n_cells)
+
+
+def spread_cells(move, most):
+    """At most so many cells, equally spaced, both ends among them; missing ones too."""
+    last = move.values[-1] if move.values.ndim == 1 else 0.0
+    n_known = move.n_cells - is_missing(last)
+    cells = np.linspace(0, n_known - 1, min(n_known, most)).round().astype(np.intp)
+    return np.union1d(cells, np.arange(n_known, move.n_cells))
+
+
+SURFACE_VALUES = 25  # of each column in a picture of a pair, at most
+
+
+def joint_dependence(plan, request):
+    """Mean response over the rows at pairs of values, for pictures.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its `own` are positions of the entries of each pair.
+    request : Request
+        Of each column at most `SURFACE_VALUES` are used, spread over the grid.
+
+    Returns
+    -------
+    dict
+        (name, name) -> (values of the first, values of the second, averages of shape
+        (n_first, n_second) or (n_first, n_second, n_outputs)).
+    """
+    problem, entries, pairs = plan.problem, plan.entries, plan.own
+    joint = [together([entries[j], entries[k]]) for j, k in pairs]
+    curves = MeanCurves.over(problem, joint, n_columns=2)
+    level = problem.base @ problem.weights
+    moves = {}
+    for e in {e for pair in pairs for e in pair}:
+        move = problem.move(entries[e], request)
+        some = spread_cells(move, SURFACE_VALUES)
+        share = move.probabilities[some]
+        moves[e] = move.at_cells(some, probabilities=share / share.sum(), codes=None)
+    result = {}
+    for j, k in pairs:
+        averages = np.moveaxis(curves.on_grid(moves[j], moves[k]), 0, -1) + level
+        averages = averages[..., 0] if len(level) == 1 else averages
+        names = entries[j].name, entries[k].name
+        result[names] = moves[j].values, moves[k].values, averages
+    return result
 
 
 @dataclass
@@ -250,7 +273,7 @@ class ConditionalStd:
 
     def strength(self, task):
         """The statistic of a pair, (n_outputs,), from the entries and their moves."""
-        _, first, second = task
+        _, (first, second) = task
         return conditional_std(self.curves.on_grid(first, second), first, second)
 
 
@@ -283,9 +306,6 @@ class JointH:
     """
 
     curves: MeanCurves
-    _pairs: Memo = field(
-        default_factory=lambda: Memo(most=np.inf, most_bytes=working_bytes() / 4)
-    )
 
     def alone(self, entry):
         """What is needed of one entry: F at each row, (n_outputs, n_samples)."""
@@ -293,15 +313,11 @@ class JointH:
         return curve[:, move.codes]
 
     def strength(self, task):
-        """The statistic of a pair or triple, (n_outputs,), from what each is alone."""
-        members, *singles = task
+        """The statistic of a pair or triple, (n_outputs,), from what its parts are."""
+        members, parts = task
         move, joint = self.curves.observed(together(members))
-        smaller = [(1, single[:, move.donors]) for single in singles]
-        for pair in combinations(members, 2) if len(members) > 2 else ():
-            of_pair = self._pairs.get(
-                pair, lambda pair=pair: self.alone(together(pair))
-            )
-            smaller.append((2, of_pair[:, move.donors]))
+        sizes = np.where(np.arange(len(parts)) < len(members), 1, 2)
+        smaller = [(size, part[:, move.donors]) for size, part in zip(sizes, parts)]
         response = variance(self.curves.base, self.curves.weights)
         return friedman_h(joint, len(members), smaller, move.probabilities, response)
 
@@ -335,7 +351,7 @@ def friedman_h(joint, size, smaller, p, response):
     joint = centred(joint, p)
     rest = joint.copy()
     for n_entries, of_some in smaller:
-        rest += (-1) ** (size - n_entries) * centred(of_some, p)
+        rest += (-1.0) ** (size - n_entries) * centred(of_some, p)
     least = NO_JOINT_EFFECT * response
     return np.sqrt(divided(rest**2 @ p, joint**2 @ p, least))
 

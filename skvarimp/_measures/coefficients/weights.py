@@ -1,18 +1,98 @@
-"""`ConnectionWeightImportance`: the weights of a multilayer perceptron."""
+"""Importances read from weights: their base, and `ConnectionWeightImportance`."""
+
+from __future__ import annotations
 
 import functools
 import itertools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.svm import SVC, NuSVC
 
 from skvarimp._data.statistics import divided
-from skvarimp._measures.behind_transformers import set_columns
-from skvarimp._measures.coefficients.coefficients import WeightImportance, output_names
+from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.behind_transformers import (
+    fit_behind_transformers,
+    has_transformers,
+    set_columns,
+)
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.model import names_in, target_names
 from skvarimp._models.readers.arrays import layer_weights
 from skvarimp._models.registry import unwrapped
+from skvarimp._types import AnyEstimator, Matrix
+
+
+class WeightImportance(BaseImportance):
+    """An importance of each column that reads the estimator, and perhaps X.
+
+    A subclass implements `_read(estimator, X, y, sample_weight)`, which sets the
+    attributes of a fit on a model without steps before it.
+    """
+
+    def fit(
+        self,
+        estimator: AnyEstimator,
+        X: Matrix | None = None,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        groups: None = None,
+        feature_names: ArrayLike | None = None,
+    ) -> Self:
+        """Compute the importances of a fitted model.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted model; it is not modified.
+        X : {array-like, frame, sparse} of shape (n_samples, n_features), default=None
+            Training data; where only the weights are read, None will do, and X gives
+            the columns their names.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Training target, where it is needed.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights the estimator was fitted with, where they are needed.
+        groups : None
+            For measures with standard errors, which this one has not.
+        feature_names : array-like of shape (n_features,), default=None
+            Names for the columns of an array or a sparse matrix, such as a pipeline's
+            ``pipeline[:-1].get_feature_names_out()``; a frame has its own.
+
+        Returns
+        -------
+        self : object
+            The fitted instance.
+        """
+        return super().fit(
+            estimator,
+            X,
+            y,
+            sample_weight=sample_weight,
+            groups=groups,
+            feature_names=feature_names,
+        )
+
+    def _fit(self, estimator, X, y, sample_weight):
+        if has_transformers(estimator):
+            fit_behind_transformers(self, estimator, X, y, sample_weight)
+        else:
+            self._read(estimator, X, y, sample_weight)
+
+
+def output_names(estimator, n_outputs, y=None):
+    """Names of the outputs that weights belong to."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None and np.ndim(classes) == 1:
+        if n_outputs == 1 and len(classes) == 2:
+            return [str(classes[1])]
+        if isinstance(estimator, SVC | NuSVC):  # one against one, in this order
+            return [f"{a} or {b}" for a, b in itertools.combinations(classes, 2)]
+        if n_outputs == len(classes):
+            return [str(c) for c in classes]
+    return target_names(n_outputs, names_in(y))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from skvarimp._data.validation import Interval
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.drawing import check_choice, check_count, check_has
 from skvarimp._display.matrix import MatrixDisplay, pair_matrix
-from skvarimp._measures.interaction.statistics import (
+from skvarimp._measures.joint.statistics import (
     ConditionalStd,
     JointH,
     MeanCurves,
@@ -283,8 +283,9 @@ default="auto"
         problem, entries = plan.problem, plan.entries
         sets = [[entries[e] for e in members] for members in plan.own]
         joint = [together(members) for members in sets] or entries
-        used = list(dict.fromkeys(chain(*sets))) or entries
-        moved = _parts(used, joint, sets)
+        parts = [_parts(members) for members in sets]
+        used = list(dict.fromkeys(chain(*parts))) or entries
+        moved = list(dict.fromkeys([*used, *joint]))
         response = problem.response(moved)
         self.response_path_ = response.path
         n_outputs = len(problem.base)
@@ -302,7 +303,8 @@ default="auto"
                     return strengths
             if not sets:
                 return statistic.left(list(alone.values()))[np.newaxis]
-            tasks = ((members, *map(alone.get, members)) for members in sets)
+            known = (list(map(alone.get, of_set)) for of_set in parts)
+            tasks = zip(sets, known)
             with progress.until_interrupted():
                 found = in_order(statistic.strength, tasks, *how)
                 for s, (_, result) in enumerate(found):
@@ -365,7 +367,7 @@ default="auto"
         }.get(self.statistic_, "interaction")
 
 
-def _parts(used, joint, sets):
-    """All parts of sets of entries, as one entry each: H compares their curves."""
-    pairs = chain(*(combinations(members, 2) for members in sets if len(members) > 2))
-    return list(dict.fromkeys([*used, *map(together, pairs), *joint]))
+def _parts(members):
+    """The smaller parts of a pair or triple, as one entry each: H compares them all."""
+    pairs = combinations(members, 2) if len(members) > 2 else ()
+    return [*members, *map(together, pairs)]

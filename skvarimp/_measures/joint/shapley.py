@@ -11,11 +11,11 @@ from sklearn.base import clone
 
 from skvarimp._data.table import together
 from skvarimp._measures.evaluations import CountsEvaluations, exact_rows
-from skvarimp._measures.interaction.statistics import check_disjoint
+from skvarimp._measures.joint.game import Game, estimate
+from skvarimp._measures.joint.statistics import check_disjoint
 from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import ALL
 from skvarimp._measures.response_importance import Plan, ResponseImportance
-from skvarimp._measures.shapley.game import Game, estimate
 from skvarimp._response.contract import TIMES_DRAWN
 from skvarimp._running.guards import budget, warn
 from skvarimp._types import Features, RandomState, ResponseMethod

@@ -1,1 +1,0 @@
-"""Interactions of two and more entries."""

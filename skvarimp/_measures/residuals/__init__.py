@@ -1,1 +1,0 @@
-"""Entries as predicted from the other columns: `conditional="residuals"`."""

@@ -1,1 +1,0 @@
-"""The Shapley values of what a response explains."""
