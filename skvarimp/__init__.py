@@ -5,14 +5,20 @@ from skvarimp._comparing.compare import compare_importances
 from skvarimp._comparing.differences import importance_by_cohort, importance_difference
 from skvarimp._comparing.ranks import rank_intervals
 from skvarimp._data.table import ROWS_APART
-from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.bars import ImportanceDisplay, NullDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._display.dendrogram import DendrogramDisplay
-from skvarimp._display.matrix import AssociationDisplay, MatrixDisplay
+from skvarimp._display.matrix import (
+    AssociationDisplay,
+    DendrogramDisplay,
+    MatrixDisplay,
+)
 from skvarimp._display.points import RowsDisplay
-from skvarimp._display.selection import AllRelevantDisplay, SelectionPathDisplay
-from skvarimp._display.stability import FoldsDisplay, NullDisplay
+from skvarimp._display.refits import (
+    AllRelevantDisplay,
+    FoldsDisplay,
+    SelectionPathDisplay,
+)
 from skvarimp._measures.accumulated_local_effects import ALEImportance
 from skvarimp._measures.coefficients.coefficients import CoefficientImportance
 from skvarimp._measures.coefficients.weights import ConnectionWeightImportance

@@ -12,8 +12,6 @@ import numpy as np
 
 from skvarimp._running.memory import CACHE, even_slices, working_bytes
 
-# Elements of a table (c, g, i) made at once: larger working sets are slower.
-
 
 def lowess_fit(X, y, frac, n_iter, n_fits):
     """Robust LOWESS of y on each column of X by itself, at the rows of X.

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
 from scipy.stats import rankdata
-from sklearn.utils.multiclass import type_of_target
 
 from skvarimp._data.sparse_table import column_blocks
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
+    check_class_labels,
     check_target,
     finite_numbers,
     numeric_target,
@@ -312,15 +312,7 @@ def _class_codes(y):
     """The number of each row's class, (n_samples,)."""
     with warnings.catch_warnings():  # many classes of few rows are no mistake here
         warnings.filterwarnings("ignore", message="The number of unique classes")
-        try:
-            kind = type_of_target(y)
-        except TypeError:
-            kind = "mixture of types as"
-    if kind not in ("binary", "multiclass"):
-        raise ValueError(
-            f"y must hold class labels, got a {kind} target. Use lowess_r2 for a "
-            "numeric target."
-        )
+        check_class_labels(y)
     classes, code = encoded(y)
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes, got {classes.tolist()}.")

@@ -20,6 +20,7 @@ import numpy as np
 import sklearn.inspection
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -30,24 +31,35 @@ from sklearn.ensemble import (
 from sklearn.metrics import check_scoring
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import Bunch, check_array, check_random_state
+from sklearn.utils.extmath import cartesian
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.table import as_table, resolve_features
-from skvarimp._inspection import (
-    Permutations,
-    Unmoved,
-    curves_on,
-    kept_as_given,
-    moved_entry,
-    names_of,
-    points_of,
-    shuffles,
+from skvarimp._data.table import (
+    Entry,
+    SparseTable,
+    as_table,
+    column_position,
+    resolve_features,
 )
-from skvarimp._measures.scorers.stand_ins import Responses
+from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Responses, StandIn
+from skvarimp._response.grid import Move
+from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.private_sklearn import check_arguments
 from skvarimp._types import AnyEstimator, Matrix
 
 __all__ = ["partial_dependence", "permutation_importance"]
+
+OWN_SCORES = {RegressorMixin.score: "r2", ClassifierMixin.score: "accuracy"}
+# Trees that method="auto" of scikit-learn serves by its recursion.
+RECURSIVE = (
+    DecisionTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 
 
 def permutation_importance(
@@ -118,7 +130,7 @@ def permutation_importance(
     given = dict(locals())
     function = sklearn.inspection.permutation_importance
     check_arguments(function, given)
-    names = names_of(scoring, estimator)
+    names = _scorer_names(scoring, estimator)
     if names is None or not hasattr(X, "shape") or not _takes_all(max_samples, X):
         return function(**given)
     if not hasattr(X, "iloc"):
@@ -128,19 +140,16 @@ def permutation_importance(
     weight = {} if sample_weight is None else {"sample_weight": sample_weight}
     table = as_table(X)
     entries = resolve_features(None, table.names, table.n_columns)
-    permutations = Permutations(
-        Responses(estimator, table, entries),
-        X,
-        y,
-        weight,
-        scorer,
-        names,
-        shuffles(seed, table.n_samples, n_repeats),
-        together=effective_n_jobs(n_jobs) == 1,
-    )
-    baseline = permutations.score(estimator)
+    responses = Responses(estimator, table, entries)
+    donors = _shuffles(seed, table.n_samples, n_repeats)
+    # one worker scores all columns, which may then share their work
+    smooth, together = names <= SMOOTH, effective_n_jobs(n_jobs) == 1
+    baseline = scorer(estimator, X, y, **weight)
     scores = Parallel(n_jobs=n_jobs)(
-        delayed(permutations.scores)(column) for column in range(table.n_columns)
+        delayed(_scores)(
+            Permuted(responses, column, donors, smooth, together), scorer, X, y, weight
+        )
+        for column in range(table.n_columns)
     )
     if not isinstance(baseline, dict):
         return _lost(baseline, scores)
@@ -150,11 +159,41 @@ def permutation_importance(
     }
 
 
+def _scorer_names(scoring, estimator):
+    """Names of scikit-learn's own scorers, which look at predictions only, or None."""
+    if isinstance(scoring, dict):
+        scoring = list(scoring.values())
+    if not isinstance(scoring, list | tuple):
+        scoring = [scoring]
+    own = OWN_SCORES.get(getattr(type(estimator), "score", None))
+    names = [own if name is None else name for name in scoring]
+    return set(names) if all(isinstance(name, str) for name in names) else None
+
+
 def _takes_all(max_samples, X):
     """Whether each shuffle is of all rows."""
     if not isinstance(max_samples, Integral):
         max_samples = int(max_samples * X.shape[0])
     return max_samples == X.shape[0]
+
+
+def _shuffles(seed, n_samples, n_repeats):
+    """The rows that scikit-learn's shuffles take values from, (n_repeats, n_samples).
+
+    Each shuffles the column as the last one left it.
+    """
+    random_state = check_random_state(seed)
+    order, donors, result = np.arange(n_samples), np.arange(n_samples), []
+    for _ in range(n_repeats):
+        random_state.shuffle(order)
+        donors = donors[order]
+        result.append(donors)
+    return np.array(result)
+
+
+def _scores(permuted, scorer, X, y, weight):
+    """The score, or a dict of scores, of each repeat of a permuted column."""
+    return list(permuted.scores(lambda model: scorer(model, X, y, **weight)))
 
 
 def _lost(baseline, scores):
@@ -247,35 +286,112 @@ def partial_dependence(
     if method == "recursion" or recursive or not hasattr(X, "shape"):
         return function(**given)
     table = as_table(X)
-    entry = moved_entry(features, table)
+    entry = _moved_entry(features, table)
     if entry is None:
         return function(**given)
     problem, response = Responses(estimator, table, [entry]).of(response_method)
     # scikit-learn refuses labels
     if response is None or problem.model.kind == "label":
         return function(**given)
-    stand_in = {"estimator": Unmoved(estimator, table), "method": "brute"}
+    stand_in = {"estimator": _Unmoved(estimator, table), "method": "brute"}
     result = function(**given | stand_in)
     if any(values.dtype.kind not in "fiu" for values in result.grid_values):
         return function(**given)
-    grid = points_of(result.grid_values).astype(np.float64)
+    grid = cartesian(result.grid_values).astype(np.float64)
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         grid = grid.astype(X.dtype).astype(np.float64)  # as X stores them
-    if not kept_as_given(table, entry.columns, grid):
+    if not _kept_as_given(table, entry.columns, grid):
         return function(**given)
-    found = curves_on(grid, problem, response, entry, kind, sample_weight)
+    found = _curves_on(grid, problem, response, entry, kind, sample_weight)
     for name, numbers in zip(("average", "individual"), found):
         if name in result:
             result[name] = numbers.reshape(result[name].shape)
     return result
 
 
-# Trees that method="auto" of scikit-learn serves by its recursion.
-RECURSIVE = (
-    DecisionTreeRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestRegressor,
-)
+def _moved_entry(features, table):
+    """The entry that scikit-learn's `features` name, None where this cannot tell."""
+    given = [features] if isinstance(features, str | Integral) else list(features)
+    try:
+        columns = tuple(column_position(f, table.names, table.n_columns) for f in given)
+    except (ValueError, TypeError):  # such as a mask
+        return None
+    takes_numbers = all(map(table.takes_numbers, columns))
+    if len(set(columns)) < len(columns) or not takes_numbers:
+        return None
+    return Entry("moved", columns, len(columns) > 1)
+
+
+class _Unmoved(StandIn):
+    """Stands for a fitted estimator where scikit-learn makes a grid and checks input.
+
+    Whatever the rows, its outputs are those of the first row of X, a `Table`.
+    """
+
+    def __init__(self, estimator, table):
+        super().__init__(estimator)
+        self._first = table.take(np.arange(1)).native
+
+    def output(self, method, X):
+        """The first row's, as often as X has rows."""
+        found = getattr(self._estimator, method)(self._first)
+        return np.repeat(found, X.shape[0], axis=0)
+
+    def __sklearn_is_fitted__(self):
+        check_is_fitted(self._estimator)
+        return True
+
+
+def _kept_as_given(table, columns, grid):
+    """Whether X stores all points of a grid as they are.
+
+    Integers are truncated. Models may refuse numbers that are not finite, and tell a
+    zero that a sparse X stores from an absent one.
+    """
+    kept = np.isfinite(grid)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for at, j in enumerate(columns):
+            stored = grid[:, at].astype(table.column(j).dtype)
+            kept[:, at] &= stored == grid[:, at]
+    if isinstance(table, SparseTable):
+        kept &= grid != 0
+    return bool(kept.all())
+
+
+def _curves_on(grid, problem, response, entry, kind, sample_weight):
+    """Averages and the curves of all rows, if wanted, on a grid.
+
+    Parameters
+    ----------
+    grid : ndarray of shape (n_points, n_columns)
+    problem : Problem
+    response : Response
+    entry : Entry
+    kind : {"average", "individual", "both"}
+    sample_weight : array-like of shape (n_samples,) or None
+
+    Returns
+    -------
+    average : ndarray of shape (n_outputs, n_points)
+    individual : ndarray of shape (n_outputs, n_samples, n_points) or None
+    """
+    values, back = np.unique(grid, axis=0, return_inverse=True)
+    back = np.ravel(back)
+    if len(entry.columns) == 1:
+        values = values[:, 0]
+    equal = np.full(len(values), 1.0 / len(values))
+    move = Move(entry, values, None, equal, None, False)
+    n = problem.table.n_samples
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
+    weights = weights / weights.sum()
+    base, rows = problem.base, np.arange(n)
+    if kind == "average":
+        means = response.mean_curves(problem.table, rows, weights, move, base)
+        means = means + (base @ weights)[:, np.newaxis]
+        return means[:, back], None
+    curves = np.empty((len(base), n, len(values)))
+    for part in even_slices(n, max(1, HELD // len(values))):
+        some = base[:, part]
+        curves[:, part] = response.curves(problem.table, rows[part], move, some)
+    means = np.einsum("onk,n->ok", curves, weights)
+    return means[:, back], curves[:, :, back]

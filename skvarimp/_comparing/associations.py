@@ -15,7 +15,7 @@ from skvarimp._data.base_table import factorized, is_missing
 from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.table import as_table, resolve_columns
 from skvarimp._data.validation import Interval, StrOptions
-from skvarimp._display.dendrogram import DendrogramDisplay
+from skvarimp._display.matrix import DendrogramDisplay
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_parameter_constraints
 from skvarimp._types import Axes, Column, Matrix

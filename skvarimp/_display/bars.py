@@ -1,4 +1,4 @@
-"""`ImportanceDisplay`: importances as horizontal bars."""
+"""Importances as bars or dots, with intervals or beside those of shuffled targets."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from skvarimp._display.drawing import (
     COLORS,
     add_legend,
     check_choice,
-    columns_of,
-    directions_by_name,
     drawable,
+    ink,
+    mixed,
+    not_shown,
 )
-from skvarimp._display.named_rows import NamedRows, mark_directions, write_spans
-from skvarimp._display.text import ink, mixed
+from skvarimp._display.named_rows import (
+    NamedRows,
+    columns_of,
+    mark_directions,
+    row_names,
+    write_right,
+    write_spans,
+)
 from skvarimp._types import Axes
 
 PALE = 0.6  # the share of paper in bars of which a part is darker
@@ -113,7 +120,7 @@ class ImportanceDisplay(NamedRows):
             importance.entry_names_,
             label=importance._quantity() if label is None else label,
             intervals=np.column_stack(importance._ends()),
-            directions=directions_by_name(importance, importance.entry_names_),
+            directions=getattr(importance, "directions_", None),
         )
         return display.plot(**kwargs)
 
@@ -196,9 +203,8 @@ class ImportanceDisplay(NamedRows):
             style = DOTS if as_dots else {"height": 0.4}
             alone = _draw(ax, at, own, as_dots, style | {"color": COLORS[0]})
             add_legend(ax, own_figure, [alone, self.bars_], PARTS)
-        ends = drawn_ends(values, self.intervals)[shown]
         style = {"ecolor": COLORS[0], "capsize": 0.0} if as_dots else {}
-        self.errors_ = draw_intervals(ax, at, values[shown], ends, **style)
+        self.errors_ = draw_intervals(ax, at, values, self.intervals, shown, **style)
         if self.ranks is not None:
             best, worst = drawable(self.ranks, (len(values), 2), "ranks")[shown].T
             write_spans(ax, best, worst, "rank")
@@ -214,15 +220,12 @@ def _draw(ax, at, values, as_dots, style):
     return ax.plot(values, at, **style)[0] if as_dots else ax.barh(at, values, **style)
 
 
-def drawn_ends(values, intervals):
-    """Ends of intervals that the user gave, (n_entries, 2); NaN where there is none."""
+def draw_intervals(ax, at, values, intervals, shown, **style):
+    """Draw the intervals of the entries shown; None where no end is known."""
     if intervals is None:
-        return np.full((len(values), 2), np.nan)
-    return drawable(intervals, (len(values), 2), "intervals")
-
-
-def draw_intervals(ax, at, values, ends, **style):
-    """Draw intervals about values; None where no end is known."""
+        return None
+    ends = drawable(intervals, (len(values), 2), "intervals")[shown]
+    values = values[shown]
     reach = np.abs(ends - values[:, np.newaxis])
     # neither NaN nor rounding of 0
     known = np.all(reach > 1e-9 * np.abs(values[:, np.newaxis]), axis=1)
@@ -230,3 +233,94 @@ def draw_intervals(ax, at, values, ends, **style):
         return None
     style = ERROR_STYLE | {"ecolor": ink(0.75)} | style
     return ax.errorbar(values[known], at[known], xerr=reach[known].T, **style)
+
+
+@dataclass(eq=False, repr=False)
+class NullDisplay(NamedRows):
+    """Importances as dots, with the bands of those for shuffled targets.
+
+    A band spans the middle 95% of the importances for shuffled targets. The p-value
+    and the family-wise p-value of each entry stand on the right.
+
+    Parameters
+    ----------
+    panels : list of (str, float, ndarray, float, float)
+        For each row its name, the importance, the null importances of shape
+        (n_permutations,), the p-value and the family-wise p-value, from the top.
+    label : str, default="importance"
+        What the positions are.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    bands_ : matplotlib BarContainer
+        The bands, one per row.
+    dots_ : matplotlib Line2D
+        The importances.
+
+    See Also
+    --------
+    null_importances : Makes the numbers.
+
+    Examples
+    --------
+    >>> from skvarimp import NullDisplay
+    >>> display = NullDisplay([("age", 3.0, [0.5, 1.0, 1.5], 0.25, 0.25)]).plot()
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['age']
+    """
+
+    panels: Sequence[tuple[str, float, ArrayLike, float, float]]
+    _: KW_ONLY
+    label: str = "importance"
+
+    @classmethod
+    def from_null(cls, null: Any, *, label: str = "importance", **kwargs: Any) -> Self:
+        """Draw what `null_importances` returned, the most important entries first.
+
+        Parameters
+        ----------
+        null : NullImportances
+            Importances beside those for shuffled targets.
+        label : str, default="importance"
+            What the positions are.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : NullDisplay
+            The drawn display.
+        """
+        columns = null.importances, null.null.T, null.pvalues, null.familywise_pvalues
+        of_entries = list(zip(null.entry_names, *columns))
+        panels = [of_entries[e] for e in np.argsort(null.ranking, kind="stable")]
+        return cls(panels, label=label).plot(**kwargs)
+
+    def _rows(self, most, longest):
+        if len(self.panels) == 0:
+            raise ValueError("There is no entry to draw: `panels` is empty.")
+        n, (names, values, null, *pvalues) = len(self.panels), zip(*self.panels)
+        values = drawable(values, (n,), "panels")
+        null = drawable(null, (n, np.size(null[0])), "panels")
+        if null.size == 0:
+            raise ValueError("There is no null importance to draw.")
+        low, high = np.quantile(null, [0.025, 0.975], axis=1)
+        rows = np.array([values, low, high, *pvalues])[:, :most]
+        n_shown = rows.shape[1]
+        below = [self.label, *not_shown(n - n_shown, n)]
+        return row_names(names, range(n_shown), longest), below, rows
+
+    def _mark(self, ax, own_figure, keywords, rows):
+        own, low, high, pvalues, familywise = rows
+        at = np.arange(len(own))
+        ax.use_sticky_edges = False  # bands do not begin at the edge
+        style = {"height": 0.6, "color": COLORS[4]}
+        self.bands_ = ax.barh(at, high - low, left=low, **(style | keywords))
+        (self.dots_,) = ax.plot(own, at, "o", color=COLORS[1], ms=5.0, zorder=4)
+        texts = [f"{p:.2g} ({f:.2g})" for p, f in zip(pvalues, familywise)]
+        write_right(ax, texts, "p-value (family-wise)")
+        return ["dots: true y, bands: 95% of shuffled y"]

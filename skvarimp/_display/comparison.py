@@ -10,26 +10,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._display.bars import DOTS, draw_intervals, drawn_ends
+from skvarimp._display.bars import DOTS, draw_intervals
 from skvarimp._display.drawing import (
     COLORS,
     add_legend,
     axes_for,
     check_choice,
-    columns_of,
-    directions_by_name,
     drawable,
-    ends_by_name,
+    fit_labels,
     with_fitting_text,
 )
 from skvarimp._display.named_rows import (
     NamedRows,
+    columns_of,
     finish_rows,
     fit_names,
     mark_directions,
     row_size,
 )
-from skvarimp._display.text import fit_labels
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
 MARKERS = "os^D"  # of dots
@@ -109,28 +107,13 @@ class ComparisonDisplay(NamedRows):
         display : ComparisonDisplay
             The drawn display.
         """
-        fitted = getattr(frame, "fitted", None) or {}
-        labels = getattr(frame, "labels", None) or {}
-        names = [str(name) for name in frame.index]
-        importances, intervals, directions = {}, {}, []
-        for column in frame.columns:
-            name, _, what = column.rpartition("/")
-            if name in frame.columns and what in {"standard_error", "rank"}:
-                continue
-            # a table made by hand has no labels
-            model, measure = labels.get(column, (name, what))
-            of_measure = importances.setdefault(measure, {})
-            of_measure[model] = frame[column].to_numpy(dtype=np.float64)
-            if column in fitted:
-                ends = ends_by_name(fitted[column], names)
-                intervals.setdefault(measure, {})[model] = ends
-                directions.append(directions_by_name(fitted[column], names))
+        importances, intervals, directions = by_measure(frame)
         if not importances:
             raise ValueError(
                 "The table has no column of importances to draw. Pass the table that "
                 "compare_importances returned."
             )
-        directions = np.transpose(directions) if directions else None
+        names = [str(name) for name in frame.index]
         display = cls(importances, names, intervals=intervals, directions=directions)
         return display.plot(**kwargs)
 
@@ -178,16 +161,14 @@ class ComparisonDisplay(NamedRows):
         names = list(dict.fromkeys(table["entry"]))
         place = {name: e for e, name in enumerate(names)}
         cohorts = [str(cohort) for cohort in table["cohort"]]
-        drawn = {}
-        for what in ("importance", "lower", "upper"):
-            drawn[what] = {cohort: np.full(len(names), np.nan) for cohort in cohorts}
-            for cohort, entry, value in zip(cohorts, table["entry"], table[what]):
-                drawn[what][cohort][place[entry]] = value
-        lower, upper = drawn["lower"], drawn["upper"]
-        ends = {c: np.column_stack([lower[c], upper[c]]) for c in lower}
+        numbers = [table[what] for what in ("importance", "lower", "upper")]
+        drawn = {c: np.full((len(names), 3), np.nan) for c in cohorts}
+        for cohort, name, *of_entry in zip(cohorts, table["entry"], *numbers):
+            drawn[cohort][place[name]] = of_entry
         what = "importance in the cohort"
-        display = cls({what: drawn["importance"]}, names, intervals={what: ends})
-        return display.plot(**kwargs)
+        bars = {what: {cohort: found[:, 0] for cohort, found in drawn.items()}}
+        ends = {what: {cohort: found[:, 1:] for cohort, found in drawn.items()}}
+        return cls(bars, names, intervals=ends).plot(**kwargs)
 
     @with_fitting_text
     def plot(
@@ -241,9 +222,8 @@ class ComparisonDisplay(NamedRows):
         many = len(models) * len(shown) > MOST_BARS
         dots = kind == "dots" or (kind == "auto" and many)
         size = row_size(names, OF_DOTS if dots else of_bars, self._n_lines, n_panels)
-        what = f"measures: {list(self.importances)}"
-        how = {"columns": n_panels, "what": what, "sharey": True}
-        self.axes_ = axes_for(ax, n_panels, figsize, size, title, **how)[:n_panels]
+        axes = axes_for(ax, n_panels, figsize, size, title, n_panels, sharey=True)
+        self.axes_ = axes[:n_panels]
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         self.bars_, self.errors_ = {}, {}
         for panel, measure in zip(self.axes_, self.importances):
@@ -278,8 +258,6 @@ class ComparisonDisplay(NamedRows):
                 continue
             values = columns[key]
             at = np.arange(len(shown)) + height * (m + 0.5 - 0.5 * len(models))
-            ends = (self.intervals or {}).get(measure, {}).get(model)
-            ends = drawn_ends(values, ends)[shown]
             drawn, round_ = values[shown], m // len(COLORS)
             style, error_style = {"color": COLORS[m % len(COLORS)], "label": model}, {}
             if dots:
@@ -290,7 +268,9 @@ class ComparisonDisplay(NamedRows):
                 style["hatch"] = HATCHES[round_ % len(HATCHES)]
                 style["height"] = 0.92 * height
                 self.bars_[key] = ax.barh(at, drawn, **(style | kwargs))
-            self.errors_[key] = draw_intervals(ax, at, drawn, ends, **error_style)
+            ends = (self.intervals or {}).get(measure, {}).get(model)
+            errors = draw_intervals(ax, at, values, ends, shown, **error_style)
+            self.errors_[key] = errors
 
 
 def _mean_share(columns):
@@ -298,3 +278,31 @@ def _mean_share(columns):
     largest = np.nanmax(np.abs(columns), axis=1, initial=0.0, keepdims=True)
     shares = np.divide(columns, largest, out=columns, where=largest > 0)
     return np.ma.masked_invalid(shares).mean(axis=0).filled(np.nan)
+
+
+def by_measure(table):
+    """What a table of `compare_importances` holds, of which columns may be left out.
+
+    Returns
+    -------
+    importances, intervals : dict
+        Measure -> {model -> array of shape (n_entries,) or (n_entries, 2)}.
+    directions : ndarray of shape (n_entries, n_models)
+    """
+    import pandas as pd
+
+    importances, intervals, directions = {}, {}, np.empty((len(table), 0))
+    for column, (model, measure) in (getattr(table, "labels", None) or {}).items():
+        if column not in table.columns:
+            continue
+        of_measure = importances.setdefault(measure, {})
+        of_measure[model] = table[column].to_numpy(dtype=np.float64)
+        fitted = table.fitted[column]
+        lower, upper = fitted._ends()
+        known = {"lower": lower, "upper": upper}
+        known["direction"] = getattr(fitted, "directions_", None)
+        known = pd.DataFrame(known, fitted.entry_names_).reindex(table.index)
+        known = known.to_numpy(dtype=np.float64)
+        intervals.setdefault(measure, {})[model] = known[:, :2]
+        directions = np.column_stack([directions, known[:, 2]])
+    return importances, intervals, directions

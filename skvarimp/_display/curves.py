@@ -18,7 +18,12 @@ from skvarimp._display.drawing import (
     check_count,
     check_has,
     drawable,
+    fit_labels,
     n_columns,
+    not_shown,
+    plain,
+    points,
+    size_texts,
     with_fitting_text,
 )
 from skvarimp._display.panels import (
@@ -27,13 +32,6 @@ from skvarimp._display.panels import (
     draw_surface,
     interaction_part,
     title_of,
-)
-from skvarimp._display.text import (
-    fit_labels,
-    not_shown,
-    plain,
-    points,
-    size_texts,
 )
 
 MOST = 9  # panels by default

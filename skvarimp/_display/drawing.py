@@ -1,22 +1,22 @@
-"""What the displays share: axes, the size of their text, checks of what is drawn."""
+"""What the displays share: axes, texts that fit, neutral colours, checks."""
 
 from __future__ import annotations
 
-from functools import wraps
+import re
+from functools import partial, wraps
 from numbers import Integral
 
-import narwhals.stable.v2 as nw
 import numpy as np
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
-
-from skvarimp._display.text import character_inches, plain, size_texts
 
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
+LINE, CHARACTER = 1.1, 0.6  # height and width of names, relative to the font's size
+PAD = 2  # pixels between a label and the edge of its figure
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#808080"]
-STEADY = 0.8  # a direction, from which on a response counts as rising or falling
 DIVERGING = "RdBu_r"  # of values of both signs, for colour-blind readers, too
 
 
@@ -55,7 +55,7 @@ def first_axes(ax):
     return first
 
 
-def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid):
+def axes_for(ax, n, figsize, size, title=None, columns=3, **grid):
     """Axes for n panels: those given, or new ones in a figure of its own.
 
     Parameters
@@ -69,8 +69,6 @@ def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid)
         Over the figure of its own, or over the first of the axes given.
     columns : int, default=3
         The most panels side by side in a new figure.
-    what : str, default="panels"
-        What the panels are, for the error where there are too few axes.
     **grid : dict
         Passed to matplotlib's `subplots`.
 
@@ -96,7 +94,7 @@ def axes_for(ax, n, figsize, size, title=None, columns=3, what="panels", **grid)
         size_texts(one)
     if len(axes) < n:
         raise ValueError(
-            f"`ax` has {len(axes)} axes for {n} {what}. Pass one for each, or ax=None."
+            f"`ax` has {len(axes)} axes for {n} panels. Pass one for each, or ax=None."
         )
     if title is not None:
         entitle = axes[0].set_title if given else axes[0].figure.suptitle
@@ -182,12 +180,7 @@ def drawable(values, shape, parameter):
 
 def check_count(parameter, value):
     """Raise unless the number of things to draw is a positive integer."""
-    whole = isinstance(value, Integral)
-    if whole and value >= 1:
-        return
-    raise (ValueError if whole else TypeError)(
-        f"`{parameter}` must be a whole number of at least 1, got {value!r}."
-    )
+    check_scalar(value, parameter, Integral, min_val=1)
 
 
 def check_choice(parameter, value, allowed):
@@ -206,47 +199,191 @@ def check_has(importance, attribute, measure):
         )
 
 
-def columns_of(frame):
-    """The columns of a frame of any library, name -> list."""
-    return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
+def wrapped(name, longest, n_lines=None):
+    """A name in as few lines of at most so many characters, of like lengths.
 
-
-def beside_axes(ax, points):
-    """The transform of places so many points to the right of the left end, by row."""
-    pyplot()
-    from matplotlib.transforms import offset_copy
-
-    at_end = ax.get_yaxis_transform()
-    return offset_copy(at_end, ax.figure, x=points, units="points")
-
-
-def directions_by_name(measure, names):
-    """Directions of a fitted measure, (n_names,); NaN where it has none."""
-    known = getattr(measure, "directions_", None)
-    by_name = {} if known is None else dict(zip(measure.entry_names_, known))
-    return np.array([by_name.get(name, np.nan) for name in names], dtype=np.float64)
-
-
-def kinds_of_direction(directions):
-    """Which way the response goes along each row's values: "rising", "falling", "both".
+    Lines end after spaces, "_" and "+". Where there is no room for all words, those in
+    the middle give way to "…", because the last ones tell names apart. Only a word that
+    is longer than a line is cut itself.
 
     Parameters
     ----------
-    directions : ndarray of shape (n_rows, n_models)
-        NaN: not known.
-
-    Returns
-    -------
-    ndarray of str of shape (n_rows,)
-        "both" also where the models differ; empty where nothing is known.
+    name : str
+    longest : int
+        Characters of a line.
+    n_lines : int, default=None
+        At most; None: as many as the name takes.
     """
-    low, high = (f.reduce(directions, axis=1) for f in (np.fmin, np.fmax))
-    moves = ~(np.isnan(low) | ((low == 0) & (high == 0)))
-    of_rows = [~moves, low >= STEADY, high <= -STEADY]
-    return np.select(of_rows, ["", "rising", "falling"], "both")
+    words = [_cut(word, longest) for word in _words(str(name))]
+    lines = _lines(words, longest)
+    if n_lines is not None and len(lines) > n_lines:
+        words = _kept(words, longest, n_lines)
+        lines = _lines(words, longest)
+    for shorter in range(longest - 1, max(map(len, words), default=0) - 1, -1):
+        tighter = _lines(words, shorter)
+        if len(tighter) > len(lines):
+            break
+        lines = tighter
+    return "\n".join(line.strip() for line in lines)
 
 
-def ends_by_name(measure, names):
-    """Ends of a fitted measure's intervals, (n_names, 2); NaN where it has none."""
-    by_name = dict(zip(measure.entry_names_, np.column_stack(measure._ends())))
-    return np.array([by_name.get(name, np.full(2, np.nan)) for name in names])
+def told_apart(names, longest, n_lines=None):
+    """Several names as `wrapped`; those that would be equal are cut in the middle."""
+    short = [wrapped(name, longest, n_lines) for name in names]
+    return [
+        wrapped(_cut(str(name), longest), longest) if short.count(one) > 1 else one
+        for name, one in zip(names, short)
+    ]
+
+
+def _lines(words, longest, length=len):
+    """Words in lines of at most so many characters, or of another length."""
+    lines = [""]
+    for word in words:
+        if lines[-1] and length((lines[-1] + word).strip()) > longest:
+            lines.append("")
+        lines[-1] += word
+    return lines
+
+
+def _words(name):
+    """Words with the separators behind them."""
+    return re.findall(r"[\s_+]*[^\s_+]+[\s_+]*|[\s_+]+", name)
+
+
+def _kept(words, longest, n_lines):
+    """As many words from both ends as fit, with "…" between them; the last first."""
+    for n in range(len(words) - 1, 0, -1):
+        before, behind = words[: n // 2], words[-((n + 1) // 2) :]
+        dropped = words[-len(behind) - 1]
+        separator = dropped[len(dropped.rstrip("_+ ")) :]
+        kept = [*before, "…" + separator, *behind]
+        if len(_lines(kept, longest)) <= n_lines:
+            return kept
+    return words[-1:]
+
+
+def _cut(word, longest):
+    """At most so many characters of a word, from its beginning and its end."""
+    if len(word.strip()) <= longest:
+        return word
+    word, behind = word.strip(), (longest - 1) // 2
+    return word[: longest - 1 - behind] + "…" + word[len(word) - behind :]
+
+
+def not_shown(left, n, what="entries", limit=""):
+    """The lines that say how many of n things are not shown: one, or none."""
+    verb = "is" if left == 1 else "are"
+    return [f"{left} of {n} {what} {verb} not shown{limit}"] if left else []
+
+
+def plain(texts):
+    """Show texts literally: a "$" in a name is a dollar sign."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def ink(share=1.0):
+    """A neutral colour of the style in force, from its background, 0, to its text."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgba
+
+    paper = np.array(to_rgba(rcParams["axes.facecolor"]))
+    if paper[3] == 0:  # the axes are transparent
+        paper = np.array(to_rgba(rcParams["figure.facecolor"]))
+    text = np.array(to_rgba(rcParams["text.color"]))
+    return tuple(np.append((1 - share) * paper[:3] + share * text[:3], 1.0))
+
+
+def points(size="medium"):
+    """A font's size in points, relative to `font.size` of the style in force."""
+    from matplotlib.font_manager import FontProperties
+
+    return FontProperties(size=size).get_size_in_points()
+
+
+def line_inches():
+    """Height of a line of text."""
+    return LINE * points() / 72
+
+
+def character_inches():
+    """Width of a character, as a rule."""
+    return CHARACTER * points() / 72
+
+
+def size_texts(ax):
+    """Give labels and ticks of axes the sizes of the style in force."""
+    from matplotlib import rcParams
+
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.label.set_size(rcParams["axes.labelsize"])
+        size = points(rcParams[f"{axis.axis_name}tick.labelsize"])
+        axis.set_tick_params(labelsize=size)  # of ticks to come, too
+        axis.offsetText.set_size(size)
+
+
+def mixed(color, share, other=1.0):
+    """A colour with a share of the text's, or of another `ink`."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(
+        (1 - share) * np.array(to_rgb(color)) + share * np.array(ink(other)[:3])
+    )
+
+
+def fit_labels(axes):
+    """Break the lines of the labels of axes where they are too long.
+
+    A label that is longer than its axis has the room beside the axis, too, where the
+    names of the other axis stand.
+
+    Parameters
+    ----------
+    axes : iterable of matplotlib Axes
+        With labels; lines end where those of names do, see `wrapped`.
+    """
+    axes = [one for ax in axes for one in (ax, *ax.child_axes)]
+    # broken labels below the axes leave less height for those beside them
+    for side in ("xaxis", "yaxis"):
+        _fit([getattr(ax, side) for ax in axes])
+
+
+def _fit(every):
+    written = []
+    for axis in every:
+        lines = axis.get_label_text().split("\n")
+        if any(lines):
+            written.append((axis, lines))
+            axis.set_label_text("\n".join(" " for _ in lines))  # to be laid out with
+    for figure in {axis.label.figure for axis, _ in written}:
+        figure.draw_without_rendering()
+    for axis, lines in written:
+        plain([axis.label])
+        d = "xy".index(axis.axis_name)
+        low, high = axis.axes.get_window_extent().get_points()[:, d]
+        whole = axis.label.figure.bbox.get_points()[:, d]
+        outer = axis.axes.get_tightbbox().get_points()[:, d]
+        outer = np.clip(outer, whole[0] + PAD, whole[1] - PAD)
+        length, centre = partial(_pixels, axis.label, d), 0.5
+        if max(map(length, lines)) > high - low:
+            centre = (outer.mean() - low) / (high - low)
+            low, high = outer
+        broken = [part for n in lines for part in _lines(_words(n), high - low, length)]
+        axis.set_label_text("\n".join(part.strip() for part in broken))
+        (axis.label.set_y if d else axis.label.set_x)(centre)
+
+
+def _pixels(label, d, line):
+    """Pixels of a line along an axis, as its label draws it."""
+    label.set_text(line)
+    return label.get_window_extent().size[d]
+
+
+def cell_inches(ax):
+    """Inches of the part of its figure that axes were given."""
+    size, spec = ax.figure.get_size_inches(), ax.get_subplotspec()
+    if spec is None:
+        return size
+    grid = spec.get_gridspec()
+    return size * [len(spec.colspan) / grid.ncols, len(spec.rowspan) / grid.nrows]

@@ -1,17 +1,14 @@
 """Tables with bars for notebooks: importances, comparisons, refits, selections."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 from sklearn.utils import estimator_html_repr
 
-from skvarimp._display.drawing import (
-    directions_by_name,
-    ends_by_name,
-    kinds_of_direction,
-)
+from skvarimp._display.comparison import by_measure
+from skvarimp._display.named_rows import kinds_of_direction
 
 # Where scikit-learn's notebook view finds the page of a class.
 DOCUMENTATION = (
@@ -55,15 +52,16 @@ def measure_html(measure):
     how = [getattr(measure, name, None) for name in ("estimation_", "response_path_")]
     notes = [escape(", ".join(str(part) for part in how if part))]
     values, errors = measure.importances_, measure.standard_errors_
-    names = measure.entry_names_
-    marks, legend = _directions(directions_by_name(measure, names)[:, np.newaxis])
-    columns = [*marks, Numbers("importance", values)]
+    columns, legend, directions = [], "", getattr(measure, "directions_", None)
+    if directions is not None:
+        columns, legend = _directions(directions[:, np.newaxis])
+    columns.append(numbers("importance", values))
     if errors is not None:
-        columns.append(Numbers("standard error", errors, values))
+        columns.append(numbers("standard error", errors, values))
         notes.append(LINES)
     columns.append(bars(measure._quantity(), values, *measure._ends()))
-    columns.append(Texts("rank", measure.ranking_))
-    table = _table(names, measure.ranking_, columns)
+    columns.append(texts("rank", measure.ranking_))
+    table = _table(measure.entry_names_, measure.ranking_, columns)
     return _page_of(measure, "; ".join(filter(None, [*notes, legend])), table)
 
 
@@ -75,19 +73,17 @@ def comparison_html(table):
     table : Comparison
         All of it.
     """
-    names, of_measures = [*map(str, table.index)], {}
-    for label, (model, measure) in table.labels.items():
-        ends = ends_by_name(table.fitted[label], names)
-        bars = table[label].to_numpy(dtype=np.float64), *ends.T
-        of_measures.setdefault(measure, {})[model] = bars
-    of_fits = [directions_by_name(fit, names) for fit in table.fitted.values()]
-    columns, legend = _directions(np.column_stack(of_fits))
-    columns += [
-        Bars(measure, list(of_models), *np.stack([*of_models.values()], axis=-1))
-        for measure, of_models in of_measures.items()
-    ]
+    importances, intervals, directions = by_measure(table)
+    columns, legend = _directions(directions)
+    for measure, of_models in importances.items():
+        values = np.column_stack([*of_models.values()])
+        ends = np.stack([*intervals[measure].values()], axis=-1)
+        lower, upper = ends[:, 0], ends[:, 1]
+        columns.append(bars(measure, values, lower, upper, list(of_models)))
     note = "; ".join(filter(None, [LINES, legend]))
-    return _page("Comparison", note, _table(names, np.arange(len(names)), columns))
+    return _page(
+        "Comparison", note, _table(table.index, np.arange(len(table)), columns)
+    )
 
 
 def result_html(result, title, note, columns):
@@ -97,7 +93,7 @@ def result_html(result, title, note, columns):
     ----------
     result : RefitResult
     title, note : str
-    columns : list of Texts, Numbers and Bars
+    columns : list of Column
     """
     return _page(title, note, _table(result.entry_names, result.ranking, columns))
 
@@ -136,80 +132,74 @@ def _page(title, note, body):
 
 
 @dataclass(frozen=True)
-class Texts:
-    """A column of texts."""
+class Column:
+    """A column of a table, or several under one heading.
 
-    heading: str
-    texts: Sequence[object]
-
-    below, n_cells = ("",), 1
-
-    def cells(self, shown):
-        """HTML of the cells of some entries, one text each."""
-        return [f"<td>{self.texts[e]}</td>" for e in shown]
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """A column of numbers, with the decimal places of the largest of some others."""
-
-    heading: str
-    values: np.ndarray
-    like: np.ndarray | None = None
-    digits: int | None = None
-
-    below, n_cells = ("",), 1
-
-    def cells(self, shown):
-        """HTML of the cells of some entries, one text each."""
-        digits = self.digits
-        if digits is None:
-            digits = _places(self.values if self.like is None else self.like)
-        return [f"<td>{self.values[e]:.{digits}f}</td>" for e in shown]
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Columns of bars on one scale, (n_entries, n_columns), with lines.
-
-    Several columns have names below their heading, and numbers beside the bars:
-    `n_cells` cells for each name.
+    Attributes
+    ----------
+    heading : str
+    cells : callable
+        Entry -> HTML of its cells.
+    below : sequence of str, default=("",)
+        Headings of single columns.
+    n_cells : int, default=1
+        Cells of each of them.
     """
 
     heading: str
-    below: Sequence[str]
-    values: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    cells: Callable[[int], str]
+    below: Sequence[str] = ("",)
+    n_cells: int = 1
 
-    @property
-    def n_cells(self):
-        """Cells of each name."""
-        return 2 if any(self.below) else 1
 
-    def cells(self, shown):
-        """HTML of the cells of some entries, one text each."""
-        values = self.values[shown]
-        ends = [np.where(np.isnan(e), self.values, e) for e in (self.lower, self.upper)]
-        low, high = (np.nan_to_num(end[shown]) for end in ends)
-        left = min(0.0, low.min(initial=0.0), np.nanmin(values, initial=0.0))
-        right = max(0.0, high.max(initial=0.0), np.nanmax(values, initial=0.0))
-        width = (right - left) or 1.0
+def texts(heading, given):
+    """A column of texts."""
+    return Column(heading, lambda e: f"<td>{given[e]}</td>")
 
-        def across(begin, end, kind):
-            begin, end = sorted([begin, end])
-            place = f"left: {100 * (begin - left) / width:.1f}%"
-            place += f"; width: {100 * (end - begin) / width:.1f}%"
-            return f'<span class="{kind}" style="{place}"></span>'
 
-        def cell(value, begin, end):
-            bar = "" if np.isnan(value) else across(0.0, value, "bar")
-            bar += across(begin, end, "interval") if begin < end else ""
-            number = f"<td>{value:.{digits}f}</td>" if self.n_cells > 1 else ""
-            return f'{number}<td class="track">{bar}</td>'
+def numbers(heading, values, like=None, digits=None):
+    """Numbers with some decimal places, or with those of the largest of some others."""
+    if digits is None:
+        digits = _places(values if like is None else like)
+    return Column(heading, lambda e: f"<td>{values[e]:.{digits}f}</td>")
 
-        digits = _places(self.values)
-        return ["".join(map(cell, *of_row)) for of_row in zip(values, low, high)]
+
+def bars(heading, values, lower, upper, below=("",)):
+    """Bars on one scale, with lines.
+
+    Several columns of bars have names below their heading, and numbers beside the bars.
+
+    Parameters
+    ----------
+    heading : str
+    values, lower, upper : ndarray of shape (n_entries,) or (n_entries, n_columns)
+    below : list of str, default=("",)
+        Names of the columns.
+    """
+    digits, n_cells = _places(values), 1 + any(below)
+    ends = [np.where(np.isnan(e), values, e) for e in (lower, upper)]
+    low, high = (np.nan_to_num(end) for end in ends)
+    left = min(0.0, low.min(initial=0.0), np.nanmin(values, initial=0.0))
+    right = max(0.0, high.max(initial=0.0), np.nanmax(values, initial=0.0))
+    width = (right - left) or 1.0
+
+    def across(begin, end, kind):
+        begin, end = sorted([begin, end])
+        place = f"left: {100 * (begin - left) / width:.1f}%"
+        place += f"; width: {100 * (end - begin) / width:.1f}%"
+        return f'<span class="{kind}" style="{place}"></span>'
+
+    def cell(value, begin, end):
+        bar = "" if np.isnan(value) else across(0.0, value, "bar")
+        bar += across(begin, end, "interval") if begin < end else ""
+        number = f"<td>{value:.{digits}f}</td>" if n_cells > 1 else ""
+        return f'{number}<td class="track">{bar}</td>'
+
+    def cells(e):
+        of_entry = (np.atleast_1d(part[e]) for part in (values, low, high))
+        return "".join(map(cell, *of_entry))
+
+    return Column(heading, cells, below, n_cells)
 
 
 def _directions(directions):
@@ -224,12 +214,7 @@ def _directions(directions):
         return [], ""
     marks = [f'<span title="{kind}">{MARKS.get(kind, "")}</span>' for kind in kinds]
     legend = ", ".join(f"{mark} {kind}" for kind, mark in MARKS.items())
-    return [Texts("", marks)], legend
-
-
-def bars(heading, values, lower, upper):
-    """One column of bars."""
-    return Bars(heading, [""], *(x[:, np.newaxis] for x in (values, lower, upper)))
+    return [texts("", marks)], legend
 
 
 def _places(values):
@@ -245,10 +230,9 @@ def _table(names, ranks, columns):
     ----------
     names : list of str
     ranks : ndarray of shape (n_entries,)
-    columns : list of Texts, Numbers and Bars
+    columns : list of Column
     """
     order = np.argsort(ranks, kind="stable")
-    shown = order[:MOST_ROWS]
     head, below = "<th>entry</th>", "<th></th>"
     for column in columns:
         across = column.n_cells * len(column.below)
@@ -258,9 +242,9 @@ def _table(names, ranks, columns):
     if any(name for column in columns for name in column.below):
         head += f"</tr><tr>{below}"
     rows = []
-    for e, *cells in zip(shown, *(column.cells(shown) for column in columns)):
-        name = escape(str(names[e]))
-        rows.append(f'<tr><td title="{name}">{name}</td>{"".join(cells)}</tr>')
-    more = len(order) - len(shown)
+    for e in order[:MOST_ROWS]:
+        name, cells = escape(str(names[e])), "".join(c.cells(e) for c in columns)
+        rows.append(f'<tr><td title="{name}">{name}</td>{cells}</tr>')
+    more = len(order) - len(rows)
     rest = f"<div>and {more} more</div>" if more > 0 else ""
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>{rest}"

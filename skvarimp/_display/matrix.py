@@ -1,36 +1,38 @@
-"""`MatrixDisplay`: a heat map of a square table of entries or columns."""
+"""Pictures of columns and pairs: heat maps of square tables, and how columns join."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
 
 from skvarimp._display.drawing import (
+    COLORS,
     DIVERGING,
+    cell_inches,
+    character_inches,
     check_count,
     check_has,
     drawable,
     first_axes,
-    inches,
-    single_axes,
-    with_fitting_text,
-)
-from skvarimp._display.text import (
-    cell_inches,
-    character_inches,
     fit_labels,
+    inches,
     ink,
     line_inches,
     not_shown,
     plain,
     points,
+    single_axes,
     size_texts,
     told_apart,
+    with_fitting_text,
 )
+from skvarimp._display.named_rows import NamedRows, row_names
 from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
@@ -112,7 +114,6 @@ class MatrixDisplay:
         self,
         ax: Axes | None = None,
         *,
-        cmap: Any = None,
         max_entries: int | None = None,
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
@@ -123,9 +124,6 @@ class MatrixDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
-        cmap : str or matplotlib Colormap, default=None
-            Colours; None: from white to blue in even steps of lightness, and from blue
-            over white to red with negative values.
         max_entries : int, default=None
             The most entries drawn, those with the largest sums of their rows; a note
             says how many are not. None: 20, or as many as fit into `ax` or `figsize`.
@@ -153,7 +151,7 @@ class MatrixDisplay:
         names = told_apart(names, longest, n_lines=1)
         ax = single_axes(ax, figsize, _size(names), title)
         self.ax_, self.figure_ = ax, ax.figure
-        cells = _draw_cells(ax, matrix, cmap)
+        cells = _draw_cells(ax, matrix)
         bar = self.figure_.colorbar(cells, ax=ax, label=self.label, shrink=0.8)
         size_texts(bar.ax)
         flat = n * max(map(len, names)) < 0.8 * inches(ax)[0] / character_inches()
@@ -186,30 +184,23 @@ class MatrixDisplay:
         return min(MOST, max(2, fit)), min(LONGEST_NAME, max(6, longest))
 
 
-def _draw_cells(ax, matrix, cmap):
+def _draw_cells(ax, matrix):
     """The lower triangle of a symmetric matrix, all cells of others; grey is NaN."""
-    from matplotlib.colors import (
-        LinearSegmentedColormap,
-        ListedColormap,
-        Normalize,
-        PowerNorm,
-    )
+    from matplotlib import colors
 
-    n, known = len(matrix), matrix[~np.isnan(matrix)]
+    n, unknown = len(matrix), np.isnan(matrix)
     hidden = np.zeros((n, n), dtype=bool)
     if np.array_equal(matrix, matrix.T, equal_nan=True):
         hidden = np.triu(np.ones((n, n), dtype=bool), k=1)
-    low, high = known.min(initial=0.0), known.max(initial=0.0) or 1.0
-    norm = PowerNorm(0.5, low, high)
-    colors = LinearSegmentedColormap.from_list("light to dark", WHITE_TO_BLUE)
+    low, high = np.nanmin(matrix, initial=0.0), np.nanmax(matrix, initial=0.0) or 1.0
+    norm = colors.PowerNorm(0.5, low, high)
+    cmap = colors.LinearSegmentedColormap.from_list("light to dark", WHITE_TO_BLUE)
     if low < 0:
         most = max(-low, high)
-        norm, colors = Normalize(-most, most), DIVERGING
-    cmap = colors if cmap is None else cmap
+        norm, cmap = colors.Normalize(-most, most), DIVERGING
     edges, style = np.arange(n + 1) - 0.5, {"edgecolors": ink(0.2), "linewidth": 0.4}
-    unknown = np.isnan(matrix)
     blank = np.ma.array(np.zeros((n, n)), mask=hidden | ~unknown)
-    ax.pcolor(edges, edges, blank, cmap=ListedColormap([ink(0.08)]), **style)
+    ax.pcolor(edges, edges, blank, cmap=colors.ListedColormap([ink(0.08)]), **style)
     values = np.ma.array(matrix, mask=hidden | unknown)
     cells = ax.pcolor(edges, edges, values, cmap=cmap, norm=norm, **style)
     ax.set(xlim=edges[[0, -1]], ylim=edges[[-1, 0]], aspect="equal")
@@ -250,14 +241,13 @@ def _write_numbers(ax, cells):
     """The values in one format, light on dark and dark on light, where they fit."""
     values = cells.get_array()
     form = _format(np.abs(values).max())
-    known = [(at, form.format(v), v) for at, v in np.ndenumerate(values.filled(np.nan))]
-    known = [one for one in known if not np.isnan(one[2])]
-    longest = max((len(text) for _, text, _ in known), default=1)
-    size = min(
-        0.75 * points(), 0.9 * 72 * inches(ax)[0] / (len(values) * 0.64 * longest)
-    )
-    for (row, column), text, value in known if size >= SMALLEST_NUMBER else ():
-        red, green, blue, _ = cells.cmap(cells.norm(value))
+    known = np.argwhere(~np.ma.getmaskarray(values))
+    texts = [form.format(values[row, column]) for row, column in known]
+    longest = max(map(len, texts), default=1)
+    room = 0.9 * 72 * inches(ax)[0] / (len(values) * 0.64 * longest)
+    size = min(0.75 * points(), room)
+    for (row, column), text in zip(known, texts) if size >= SMALLEST_NUMBER else ():
+        red, green, blue, _ = cells.cmap(cells.norm(values[row, column]))
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
         style = {"ha": "center", "va": "center", "fontsize": size}
         ax.text(column, row, text, color="white" if dark else "black", **style)
@@ -329,3 +319,76 @@ class AssociationDisplay(MatrixDisplay):
                 "number, got False. Use ImpurityImportance(surrogates=True)."
             )
         return cls(importance.association_, importance.entry_names_).plot(**kwargs)
+
+
+@dataclass(eq=False, repr=False)
+class DendrogramDisplay(NamedRows):
+    """Columns as rows that join from left to right, at their mean association.
+
+    Made by `plot()` of what :func:`skvarimp.correlated_groups` returns.
+
+    Parameters
+    ----------
+    linkage : array-like of shape (n_columns - 1, 4)
+        As SciPy's `average` returns it, of 1 - association.
+    entry_names : sequence of str
+        Names of the columns.
+    threshold : float
+        Groups that join at a smaller association stay apart. Drawn as a dashed line.
+    label : str, default="mean association"
+        What the joints are, below the axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    lines_ : list of matplotlib Line2D
+        One bracket for each joint shown, the strongest first. Brackets of one group
+        have one colour; those beyond the threshold are grey.
+    """
+
+    linkage: ArrayLike
+    entry_names: Sequence[str]
+    _: KW_ONLY
+    threshold: float
+    label: str = "mean association"
+
+    _height, _most = 0.75, 40
+
+    def _rows(self, most, longest):
+        n, below = len(self.entry_names), [self.label]
+        linkage = drawable(self.linkage, (n - 1, 4), "linkage")
+        shown = np.arange(n)
+        if n > most:
+            joined = np.empty(2 * n - 1)  # distance at which each node is joined
+            joined[linkage[:, :2].astype(np.intp)] = linkage[:, 2:3]
+            order, limit = hierarchy.leaves_list(linkage), np.sort(joined[:n])[most]
+            kept = joined[order] < limit  # both columns of a pair, or none
+            shown = order[kept] if kept.any() else order[:most]
+            limit = f", none joins above {1.0 - limit:.2g}"
+            below += not_shown(n - len(shown), n, "columns", limit)
+            distance = squareform(hierarchy.cophenet(linkage))[np.ix_(shown, shown)]
+            linkage = hierarchy.single(squareform(distance)) if len(shown) > 1 else []
+        tree = {"leaves": [0], "icoord": [], "dcoord": [], "color_list": []}
+        if len(linkage):
+            # also what joins at the threshold has the colour of its group
+            cut = np.nextafter(1.0 - self.threshold, 2.0)
+            how = {"color_threshold": cut, "above_threshold_color": "C0"}
+            tree = hierarchy.dendrogram(linkage, no_plot=True, **how)
+        names = row_names(self.entry_names, shown[tree["leaves"]], longest)
+        return names, below, tree
+
+    def _mark(self, ax, own_figure, keywords, tree):
+        brackets = zip(tree["dcoord"], tree["icoord"], tree["color_list"])
+        self.lines_ = []
+        for distance, place, color in sorted(brackets, key=lambda one: one[0][1]):
+            group = int(color.removeprefix("C"))  # 0: beyond the threshold
+            color = COLORS[:-1][(group - 1) % 6] if group else ink(0.5)
+            style = {"color": color, "linewidth": 1.2} | keywords
+            rows = (np.array(place) - 5.0) / 10.0  # of SciPy's places
+            self.lines_ += ax.plot(1.0 - np.array(distance), rows, **style)
+        ax.axvline(self.threshold, color=ink(0.75), linewidth=1.0, linestyle="--")
+        ax.set_xlim(1.02, -0.02)
+        return [f"dashed: threshold {self.threshold:g}"]

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from skvarimp._display.drawing import (
-    beside_axes,
+    cell_inches,
+    character_inches,
     check_count,
     first_axes,
-    inches,
-    kinds_of_direction,
-    single_axes,
-    with_fitting_text,
-)
-from skvarimp._display.text import (
-    SMALLEST,
-    Room,
-    character_inches,
     fit_labels,
+    inches,
     ink,
     line_inches,
     not_shown,
     plain,
-    row_inches,
+    single_axes,
     size_texts,
     told_apart,
+    with_fitting_text,
 )
 from skvarimp._types import Axes
 
 LONGEST_LINE = 45  # of a name
+SMALLEST = 5.0  # points of the font of crowded rows
+STEADY = 0.8  # a direction, from which on a response counts as rising or falling
 MARKERS = {"rising": "^", "falling": "v", "both": "d"}  # of directions
 BOXES = "boxes: middle half, whiskers: lowest to highest"
 
@@ -83,9 +80,8 @@ class NamedRows:
         """
         own_figure = ax is None
         names, below, *chosen = self._chosen(ax, max_entries, figsize, self._height)
-        ax = single_axes(
-            ax, figsize, row_size(names, self._height, self._n_lines), title
-        )
+        size = row_size(names, self._height, self._n_lines)
+        ax = single_axes(ax, figsize, size, title)
         self.ax_, self.figure_ = ax, ax.figure
         finish_rows(ax, names)
         notes = self._mark(ax, own_figure, kwargs, *chosen)
@@ -98,7 +94,7 @@ class NamedRows:
         """The rows asked for, or as many as there is room for."""
         most = self._most if max_entries is None else max_entries
         check_count("max_entries", most)
-        ax, share = None if ax is None else first_axes(ax), 0.4 / n_panels**0.5
+        share = 0.4 / n_panels**0.5
         room = Room(ax, figsize, LONGEST_LINE, share, self._n_lines)
         found = self._rows(most, room.longest)
         if max_entries is None and (fit := room.rows(found[0], height)) < len(found[0]):
@@ -116,6 +112,50 @@ class NamedRows:
         if len(known) < n:
             below.append(f"{n - len(known)} of {n} entries have no importance")
         return row_names(self.entry_names, shown, longest), below, shown
+
+
+class Room:
+    """What a figure that exists, or whose size is given, leaves for named rows.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes, several of them, or None
+    figsize : (float, float) or None
+        In inches. Without either the figure is made as large as its rows need.
+    longest : int
+        Characters of a line of a name, at most.
+    share : float, default=0.4
+        Of the width for names, at most.
+    n_lines : int, default=4
+        Lines of text above and below the rows.
+    """
+
+    def __init__(self, ax, figsize, longest, share=0.4, n_lines=4):
+        self.height, self.longest = np.inf, longest
+        if ax is None and figsize is None:
+            return
+        width, height = figsize if ax is None else cell_inches(first_axes(ax))
+        self.height = height - 0.2 - n_lines * line_inches()
+        if ax is not None and first_axes(ax).figure.get_layout_engine() is None:
+            self.height = inches(first_axes(ax))[1]
+        fits = int(share * width / character_inches())
+        self.longest = min(longest, max(8, fits))
+
+    def rows(self, names, height):
+        """How many of the rows fit, at least one; `height` is relative to a bar's."""
+        fit = self.height / row_inches(names, height, 1.2 * line_inches())
+        return int(np.clip(fit, 1, max(len(names), 1)))
+
+
+def row_inches(names, height, least=0.25):
+    """Inches of each row, so that names do not touch."""
+    most_lines = max((1 + name.count("\n") for name in names), default=1)
+    return max(least * height, line_inches() * (most_lines + 0.5))
+
+
+def columns_of(frame):
+    """The columns of a frame of any library, name -> list."""
+    return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
 
 
 def row_names(entry_names, shown, longest):
@@ -181,9 +221,27 @@ def row_size(names, height, n_lines, n_panels=1):
     longest = max(map(len, "\n".join(names).split("\n")))
     width = 0.4 + character_inches() * longest
     width += 4.4 if n_panels == 1 else 3.0 * n_panels
-    return width, 0.5 + line_inches() * n_lines + row_inches(names, height) * max(
-        len(names), 1
-    )
+    of_rows = row_inches(names, height) * max(len(names), 1)
+    return width, 0.5 + line_inches() * n_lines + of_rows
+
+
+def kinds_of_direction(directions):
+    """Which way the response goes along each row's values: "rising", "falling", "both".
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_rows, n_models)
+        NaN: not known.
+
+    Returns
+    -------
+    ndarray of str of shape (n_rows,)
+        "both" also where the models differ; empty where nothing is known.
+    """
+    low, high = (f.reduce(directions, axis=1) for f in (np.fmin, np.fmax))
+    moves = ~(np.isnan(low) | ((low == 0) & (high == 0)))
+    of_rows = [~moves, low >= STEADY, high <= -STEADY]
+    return np.select(of_rows, ["", "rising", "falling"], "both")
 
 
 def mark_directions(ax, directions):
@@ -200,18 +258,20 @@ def mark_directions(ax, directions):
     list of str
         The line that says so, if there are marks.
     """
+    from matplotlib.transforms import offset_copy
+
     kinds = kinds_of_direction(directions)
     if not kinds.any():
         return []
-    style = {"linestyle": "none", "markersize": 4.0, "color": ink(0.6)}
     ax.tick_params(axis="y", pad=10.0)
-    beside = beside_axes(ax, -6.0)
+    at_end = ax.get_yaxis_transform()
+    beside = offset_copy(at_end, ax.figure, x=-6.0, units="points")
+    style = {"linestyle": "none", "markersize": 4.0, "color": ink(0.6)}
+    style |= {"transform": beside, "clip_on": False}
     for kind, marker in MARKERS.items():
         at = np.flatnonzero(kinds == kind)
-        if len(at) == 0:  # an empty line has a place in the layout, too
-            continue
-        known = {"transform": beside, "clip_on": False, "marker": marker}
-        ax.plot(np.zeros(len(at)), at, **style, **known)
+        if len(at):  # an empty line has a place in the layout, too
+            ax.plot(np.zeros(len(at)), at, marker=marker, **style)
     return ["triangles: rising or falling, diamonds: both"]
 
 

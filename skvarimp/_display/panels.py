@@ -5,8 +5,8 @@ from datetime import date
 import numpy as np
 
 from skvarimp._data.base_table import is_missing
-from skvarimp._display.drawing import COLORS
-from skvarimp._display.text import (
+from skvarimp._display.drawing import (
+    COLORS,
     cell_inches,
     character_inches,
     ink,
@@ -17,8 +17,7 @@ from skvarimp._display.text import (
 )
 
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
-LEVEL_LINE = 14
-MOST_LEVELS = 12
+LEVEL_LINE, MOST_LEVELS = 16, 12  # characters; names of levels at an axis
 ROWS_DRAWN = 25  # single rows' curves
 
 
@@ -45,39 +44,37 @@ def draw_averages(ax, name, grid, averages, ends, marks):
     known = grid[~missing]
     dates = len(known) and all(isinstance(v, date | np.datetime64) for v in known)
     as_levels = not dates and (grid.dtype.kind not in "fiu" or marks is None)
-    at = known
+    numbers = _date_numbers(ax, known) if dates else known
     if as_levels:
-        at = np.arange(len(known))
-    elif dates:
-        at = _date_numbers(ax, known)
-    beyond = _right_of(at)
+        numbers = np.arange(len(known))
+    at = np.full(len(grid), _right_of(numbers), dtype=np.float64)
+    at[~missing] = numbers
     for o in range(averages.shape[1]):
         color = COLORS[o % len(COLORS)]
         line = LINE_STYLES[o // len(COLORS) % len(LINE_STYLES)]
         line = "o" if as_levels or len(known) < 2 else line
         style = {"color": color, "ms": 0.5 * points()}
-        ax.plot(at, averages[~missing, o], line, **style)
-        ax.plot([beyond] * missing.sum(), averages[missing, o], "s", **style)
+        ax.plot(numbers, averages[~missing, o], line, **style)
+        ax.plot(at[missing], averages[missing, o], "s", **style)
         if len(ends):
-            of_known, of_missing = ends[:, ~missing, o], ends[:, missing, o]
-            if as_levels:
-                ax.vlines(at, *of_known, color=color, lw=1)
-            else:
-                ax.fill_between(at, *of_known, color=color, alpha=0.25, lw=0, zorder=1)
-            ax.vlines([beyond] * missing.sum(), *of_missing, color=color, lw=1)
+            in_band = np.full(len(grid), not as_levels) & ~missing
+            band, low, high = at[in_band], *ends[:, in_band, o]
+            ax.fill_between(band, low, high, color=color, alpha=0.25, lw=0, zorder=1)
+            ax.vlines(at[~in_band], *ends[:, ~in_band, o], color=color, lw=1)
     if as_levels:
-        ticks = [*at, beyond] if missing.any() else at
-        _mark_levels(ax, ticks, [*known, "missing"][: len(ticks)])
+        fit = max(2, int(0.65 * cell_inches(ax)[0] / (1.8 * line_inches())))
+        _name_levels(ax.xaxis, at, grid, min(MOST_LEVELS, fit))
+        ax.margins(x=0.15)
     elif missing.any():
         style = {"rotation": 90, "fontsize": "x-small", "color": ink(0.7)}
         style |= {"ha": "center", "va": "bottom", "transform": ax.get_xaxis_transform()}
-        ax.text(beyond, 0.06, "missing", **style)
+        ax.text(at[missing][0], 0.06, "missing", **style)
     # ticks up to 4% of the panel's height
     marks = [] if marks is None else marks
     ax.vlines(marks, 0, 0.04, ink(0.7), lw=0.9, transform=ax.get_xaxis_transform())
     ax.set_xlabel(of_width(ax, name))
     ax.spines[["top", "right"]].set_visible(False)
-    return dict(zip(known.tolist(), at)), as_levels
+    return dict(zip(known.tolist(), numbers)), as_levels
 
 
 def draw_rows(ax, at, rows, as_band, as_levels):
@@ -130,23 +127,27 @@ def _characters(ax):
     return max(8, int(0.65 * cell_inches(ax)[0] / character_inches()))
 
 
-def _mark_levels(ax, at, levels):
-    """Names of the levels, every m-th where there are many."""
-    fit = max(2, int(0.65 * cell_inches(ax)[0] / (1.8 * line_inches())))
-    every = -(-len(levels) // min(MOST_LEVELS, fit))
-    labels = [wrapped(level, 16) for level in levels[::every]]
-    _label_ticks(ax.xaxis, at[::every], labels)
-    ax.margins(x=0.15)
+def _name_levels(axis, at, levels, most=MOST_LEVELS):
+    """Names at the places of levels, of every m-th where there are many.
 
-
-def _label_ticks(axis, at, labels):
-    """Names at the ticks; long ones of a horizontal axis are slanted."""
-    axis.set_ticks(at, labels)
+    Long names of a horizontal axis are slanted.
+    """
+    every, n = -(-len(levels) // most), len(levels)
+    missing = [c for c in range(n) if is_missing(levels[c])]
+    named = [*range(0, n - len(missing) - every // 2, every), *missing]
+    names = [_level(levels[c]) for c in named]
+    axis.set_ticks([at[c] for c in named], names)
     plain(axis.get_ticklabels())
-    needed = sum(len(label) + 1 for label in labels)
+    needed = sum(len(name) + 1 for name in names)
     if axis.axis_name == "x" and needed > _characters(axis.axes):
         for tick in axis.get_ticklabels():
             tick.set(rotation=35, ha="right", rotation_mode="anchor")
+
+
+def _level(value):
+    if is_missing(value):
+        return "missing"
+    return wrapped(f"{value:.3g}" if isinstance(value, float) else value, LEVEL_LINE)
 
 
 def interaction_part(surface):
@@ -194,7 +195,7 @@ def draw_surface(ax, names, values, surface, marks, style):
             edges.append(_edges(of_axis.astype(np.float64)))
             lines(deciles, 0, 0.03, ink(), lw=0.9, transform=along)
         else:
-            _mark_cells(axis, of_axis)
+            _name_levels(axis, range(len(of_axis)), of_axis)
             edges.append(np.arange(len(of_axis) + 1) - 0.5)
     mesh = ax.pcolormesh(*edges, surface.T, **style)
     ax.set(xlim=edges[0][[0, -1]], ylim=edges[1][[0, -1]])
@@ -204,18 +205,3 @@ def draw_surface(ax, names, values, surface, marks, style):
 def _edges(values):
     """Where the cells of ascending values begin and end."""
     return np.concatenate([values[:1], (values[1:] + values[:-1]) / 2, values[-1:]])
-
-
-def _mark_cells(axis, values):
-    """Names of the cells, every m-th where there are many."""
-    every, n = -(-len(values) // MOST_LEVELS), len(values)
-    missing = [c for c in range(n) if is_missing(values[c])]
-    ticks = [*range(0, n - len(missing) - every // 2, every), *missing]
-    _label_ticks(axis, ticks, [_level(values[c]) for c in ticks])
-
-
-def _level(value):
-    if is_missing(value):
-        return "missing"
-    text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return wrapped(text, LEVEL_LINE)

@@ -12,17 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.base_table import is_missing, numbers_if_possible
 from skvarimp._data.table import as_table
-from skvarimp._display.drawing import COLORS, check_choice, drawable, inches, pyplot
-from skvarimp._display.named_rows import NamedRows
-from skvarimp._display.text import (
-    SMALLEST,
+from skvarimp._display.drawing import (
+    COLORS,
+    check_choice,
+    drawable,
+    inches,
     ink,
     mixed,
     plain,
     points,
+    pyplot,
     size_texts,
     wrapped,
 )
+from skvarimp._display.named_rows import SMALLEST, NamedRows
 from skvarimp._types import Matrix
 
 N_BINS, MOST_NAMED = 100, 4  # categories of an entry that are named
@@ -93,8 +96,9 @@ class RowsDisplay(NamedRows):
         """Rows are tall enough for the names of their categories."""
         most = 0
         for values in self.values or ():
-            if values is not None and not _are_numbers(np.asarray(values)):
-                most = max(most, min(len(set(map(str, values))), MOST_NAMED))
+            known = [] if values is None else _without_missing(values)[0]
+            if len(known) and known.dtype.kind != "f":
+                most = max(most, min(len(np.unique(known)), MOST_NAMED))
         return max(1.6, 0.4 + 0.5 * most)
 
     @classmethod
@@ -129,19 +133,13 @@ class RowsDisplay(NamedRows):
         check_choice("what", what, ["auto", "effect", "importance"])
         effects = getattr(importance, "row_effects_", None)
         signed = effects is not None and effects.ndim == 2 and what != "importance"
-        if what == "effect" and not signed:
-            raise ValueError(
-                f"{type(importance).__name__} has no `row_effects_` of one output to "
-                "draw. Fit SensitivityImportance, PermutationImportance or "
-                "ShapleyImportance with keep_rows=True, on a model with one output."
-            )
         own = getattr(importance, "row_importances_", None)
         contributions = effects if signed else own
-        if contributions is None:
+        if contributions is None or (what == "effect" and not signed):
             raise ValueError(
-                f"{type(importance).__name__} has no `row_importances_` to draw. Fit a "
-                "measure that is a mean over rows, such as SensitivityImportance, with "
-                "keep_rows=True."
+                f"{type(importance).__name__} has no `row_importances_`, or no "
+                "`row_effects_` of one output, to draw. Fit a measure that is a mean "
+                "over rows, such as SensitivityImportance, with keep_rows=True."
             )
         kept = importance._rows.kept[:, np.newaxis]
         contributions = np.where(kept, contributions, np.nan)
@@ -173,12 +171,12 @@ class RowsDisplay(NamedRows):
         style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | keywords
         self.points_, numbers, missing = [], False, False
         for place, e in enumerate(shown):
-            values = None if self.values is None else self.values[e]
-            if values is not None:
-                values = np.asarray(values)[known]
-                missing |= bool(_missing(values).any())
-            colors, levels = _colors(values, len(rows))
-            numbers |= values is not None and not levels
+            colors, levels = COLORS[:1] * len(rows), []
+            if self.values is not None and self.values[e] is not None:
+                values, are_known = _without_missing(np.asarray(self.values[e])[known])
+                colors, levels = _colors(values, are_known)
+                numbers |= values.dtype.kind == "f"
+                missing |= not are_known.all()
             at = place + _spread(rows[:, e])
             marks = ax.scatter(rows[:, e], at, c=colors, rasterized=True, **style)
             self.points_.append(marks)
@@ -210,27 +208,28 @@ def _spread(values):
     return golden * width[bins] * (counts[bins] > 1)
 
 
-def _colors(values, n):
+def _without_missing(values):
+    """Numbers as float64, others as texts, and which values these are."""
+    values = np.asarray(values)
+    known = np.array([not is_missing(value) for value in values.tolist()], dtype=bool)
+    values = numbers_if_possible(values[known])
+    return values.astype(np.float64 if values.dtype.kind in "fiu" else str), known
+
+
+def _colors(values, known):
     """Colour of each point, and the (name, colour) of the levels of categories."""
     from matplotlib.colors import to_rgba
 
-    if values is None:
-        return np.tile(to_rgba(COLORS[0]), (n, 1)), []
-    missing = _missing(values)
-    colors = np.tile(ink(0.4), (n, 1))
-    known = values[~missing]
-    if _are_numbers(values):
-        _, rank = np.unique(
-            numbers_if_possible(known).astype(np.float64), return_inverse=True
-        )
-        colors[~missing] = _colormap()(rank / max(rank.max(initial=0), 1))
+    colors = np.tile(ink(0.4), (len(known), 1))
+    levels, which = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "f":
+        colors[known] = _colormap()(which / max(len(levels) - 1, 1))
         return colors, []
-    levels, which = np.unique(known.astype(str), return_inverse=True)
     frequent = np.argsort(-np.bincount(which), kind="stable")
     place = np.argsort(frequent)  # of each level among them
     n_named = len(levels) if len(levels) <= MOST_NAMED else MOST_NAMED - 1
     palette = np.array([to_rgba(color) for color in COLORS[:MOST_NAMED]])
-    colors[~missing] = palette[np.minimum(place, n_named)[which]]
+    colors[known] = palette[np.minimum(place, n_named)[which]]
     named = list(zip(levels[frequent[:n_named]], palette))
     if n_named < len(levels):
         named.append((f"{len(levels) - n_named} others", palette[n_named]))
@@ -247,17 +246,6 @@ def _colormap():
     return ListedColormap(colormaps["viridis"](shares))
 
 
-def _missing(values):
-    return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
-
-
-def _are_numbers(values):
-    numbers = "fiu"
-    if values.dtype.kind in numbers:
-        return True
-    return numbers_if_possible(values[~_missing(values)]).dtype.kind in numbers
-
-
 def _name_levels(ax, place, levels, height):
     """Names of the levels right of the points of a row, each in its colour."""
     row, n = 72 * height, len(levels)
@@ -266,10 +254,6 @@ def _name_levels(ax, place, levels, height):
         step = min(0.9 / n, 1.5 * size / row)
         at = 1.0, place + step * (k + 0.5 - 0.5 * n)
         how = {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
-        how |= {"xytext": (3, 0), "textcoords": "offset points"}
-        how |= {
-            "color": mixed(color[:3], 0.3),
-            "fontsize": size,
-            "va": "center",
-        }
+        how |= {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
+        how |= {"color": mixed(color[:3], 0.3), "fontsize": size}
         plain([ax.annotate(wrapped(name, LONGEST_LEVEL, n_lines=1), at, **how)])

@@ -11,7 +11,7 @@ from scipy.stats import binom, false_discovery_control, rankdata
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.validation import Interval
-from skvarimp._display.selection import AllRelevantDisplay
+from skvarimp._display.refits import AllRelevantDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._running.tasks import Progress, in_order

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._data.table import as_table
 from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.html import selector_html
-from skvarimp._display.selection import SelectionPathDisplay
+from skvarimp._display.refits import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scorers.lost import is_finite_number
 from skvarimp._running.guards import users_code

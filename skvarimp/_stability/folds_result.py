@@ -15,8 +15,8 @@ from scipy.stats import rankdata
 
 from skvarimp._data.statistics import Units
 from skvarimp._display.bars import ImportanceDisplay
-from skvarimp._display.html import Numbers, Texts, bars
-from skvarimp._display.stability import FoldsDisplay
+from skvarimp._display.html import bars, numbers, texts
+from skvarimp._display.refits import FoldsDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import drawing_errors, interval_ends
 from skvarimp._stability.results import ResultWithErrors, one_sided_pvalues
@@ -274,11 +274,11 @@ class FoldImportances(ResultWithErrors):
         values, ranks = self.importances, self.ranks
         ends = values.min(axis=0), values.max(axis=0)
         columns = [
-            Numbers("mean", self.mean),
-            Numbers("standard deviation", self.sd, self.mean),
+            numbers("mean", self.mean),
+            numbers("standard deviation", self.sd, self.mean),
             bars("mean over folds", self.mean, *ends),
-            Texts("best rank", [f"{rank:g}" for rank in ranks.min(axis=0)]),
-            Texts("worst rank", [f"{rank:g}" for rank in ranks.max(axis=0)]),
+            texts("best rank", [f"{rank:g}" for rank in ranks.min(axis=0)]),
+            texts("worst rank", [f"{rank:g}" for rank in ranks.max(axis=0)]),
         ]
         note = f"{len(values)} folds; lines: lowest to highest fold"
         return "Importances over folds", note, columns

@@ -10,7 +10,7 @@ from scipy.stats import t
 
 from skvarimp._data.statistics import Units, divided
 from skvarimp._display.bars import ImportanceDisplay
-from skvarimp._display.html import LINES, Numbers, Texts, bars
+from skvarimp._display.html import LINES, bars, numbers, texts
 from skvarimp._stability.results import ResultWithErrors, one_sided_pvalues
 from skvarimp._types import Axes, Floats
 
@@ -149,11 +149,11 @@ class LeaveOutImportances(ResultWithErrors):
     def _notebook(self):
         values = self.importances
         columns = [
-            Numbers("importance", values),
-            Numbers("standard error", self.standard_errors, values),
-            Numbers("p", self.pvalues, digits=3),
+            numbers("importance", values),
+            numbers("standard error", self.standard_errors, values),
+            numbers("p", self.pvalues, digits=3),
             bars("increase of the held-out loss", values, *self._ends(0.95)),
-            Texts("rank", self.ranking),
+            texts("rank", self.ranking),
         ]
         note = f"{self.baseline:.4g} with all columns; {LINES}"
         return "Held-out loss without each entry", note, columns

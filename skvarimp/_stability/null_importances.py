@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from skvarimp._data.frames import frame_library
 from skvarimp._data.statistics import divided
 from skvarimp._data.validation import Interval, StrOptions, check_weights
-from skvarimp._display.html import Numbers, Texts, bars
-from skvarimp._display.stability import NullDisplay
+from skvarimp._display.bars import NullDisplay
+from skvarimp._display.html import bars, numbers, texts
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._models.labels import encoded
 from skvarimp._running.guards import warn
@@ -343,11 +343,11 @@ class NullImportances(RefitResult):
         if n_shuffled:
             band = np.quantile(self.null, [0.025, 0.975], axis=0)
         columns = [
-            Numbers("importance", values),
+            numbers("importance", values),
             bars("bars: true y, lines: shuffled", values, *band),
-            Numbers("p", self.pvalues, digits=3),
-            Numbers("family-wise p", self.familywise_pvalues, digits=3),
-            Texts("rank", self.ranking),
+            numbers("p", self.pvalues, digits=3),
+            numbers("family-wise p", self.familywise_pvalues, digits=3),
+            texts("rank", self.ranking),
         ]
         note = f"{n_shuffled} shuffled targets; lines: 95% of their importances"
         return "Importances and noise", note, columns

@@ -14,11 +14,14 @@ from skvarimp._display.drawing import (
     DIVERGING,
     add_legend,
     drawable,
+    fit_labels,
+    ink,
+    not_shown,
     single_axes,
+    size_texts,
     with_fitting_text,
 )
-from skvarimp._display.named_rows import fit_names
-from skvarimp._display.text import Room, fit_labels, ink, not_shown, size_texts
+from skvarimp._display.named_rows import Room, fit_names
 from skvarimp._types import Axes
 from skvarimp.sequence._motif import MotifProfile
 from skvarimp.sequence._sequences import check_order

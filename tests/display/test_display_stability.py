@@ -51,7 +51,11 @@ def test_plot_of_null():
     [
         (FoldsDisplay([[1.0, 2.0]], ["a"]), {}, "shape"),
         (FoldsDisplay([[1.0, np.inf]], ["a", "b"]), {}, "infinity"),
-        (FoldsDisplay([[1.0]], ["a"]), {"max_entries": 0}, "at least 1, got 0"),
+        (
+            FoldsDisplay([[1.0]], ["a"]),
+            {"max_entries": 0},
+            "max_entries == 0, must be >= 1",
+        ),
         (NullDisplay([]), {}, "no entry"),
         (NullDisplay([("a", 1.0, [], 1.0, 1.0)]), {}, "no null importance"),
     ],

@@ -1,4 +1,4 @@
-"""Displays of selections: the score along a path of subsets, rounds against copies."""
+"""Displays of refits: scores along a path of subsets, boxes of rounds and of folds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,29 @@ from skvarimp._display.drawing import (
     COLORS,
     add_legend,
     drawable,
+    fit_labels,
+    ink,
+    mixed,
+    points,
     single_axes,
     with_fitting_text,
 )
-from skvarimp._display.named_rows import BOXES, NamedRows, draw_boxes, row_names
-from skvarimp._display.text import fit_labels, ink, mixed, points
+from skvarimp._display.named_rows import (
+    BOXES,
+    NamedRows,
+    draw_boxes,
+    row_names,
+    write_spans,
+)
 from skvarimp._types import Axes
+
+FEW_FOLDS = 30  # so many are drawn one by one as well
+STATES = {
+    "selected": COLORS[2],
+    "tentative": COLORS[5],
+    "rejected": COLORS[1],
+}
+COPY = "largest copy"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -147,14 +164,6 @@ class SelectionPathDisplay:
         return self
 
 
-STATES = {
-    "selected": COLORS[2],
-    "tentative": COLORS[5],
-    "rejected": COLORS[1],
-}
-COPY = "largest copy"
-
-
 @dataclass(eq=False, repr=False)
 class AllRelevantDisplay(NamedRows):
     """Importances of each column over the rounds, with those of the largest copy.
@@ -272,3 +281,93 @@ class AllRelevantDisplay(NamedRows):
         if drawn:
             add_legend(ax, own_figure, handles, labels)
         return [BOXES, "dashed line: median of the largest copy"]
+
+
+@dataclass(eq=False, repr=False)
+class FoldsDisplay(NamedRows):
+    """Importances in each fold as horizontal boxes, the largest mean on top.
+
+    A box spans the middle half of the folds, with a bar at the median. Its whiskers end
+    at the lowest and the highest importance. Up to 30 folds are also drawn as dots. The
+    best and the worst rank of each entry stand on the right.
+
+    Parameters
+    ----------
+    importances : array-like of shape (n_folds, n_entries)
+        Importances of each fold.
+    entry_names : sequence of str
+        Names of the entries; long ones are wrapped, not cut off.
+    ranks : array-like of shape (n_folds, n_entries), default=None
+        Rank of each entry in each fold; None: no ranks are written.
+    label : str, default="importance"
+        What the positions are, below the boxes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    boxes_ : matplotlib BarContainer
+        The middle halves, one per entry shown.
+
+    See Also
+    --------
+    importance_across_folds : Makes the numbers.
+
+    Examples
+    --------
+    >>> from skvarimp import FoldsDisplay
+    >>> display = FoldsDisplay([[0.2, 0.9], [0.4, 0.7]], ["age", "bmi"]).plot()
+    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
+    ['bmi', 'age']
+    """
+
+    importances: ArrayLike
+    entry_names: Sequence[str]
+    _: KW_ONLY
+    ranks: ArrayLike | None = None
+    label: str = "importance"
+
+    _height, _n_lines = 1.2, 5
+
+    @classmethod
+    def from_folds(
+        cls, folds: Any, *, label: str = "importance", **kwargs: Any
+    ) -> Self:
+        """Draw what `importance_across_folds` returned.
+
+        Parameters
+        ----------
+        folds : FoldImportances
+            Importances of every fold.
+        label : str, default="importance"
+            What the positions are.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : FoldsDisplay
+            The drawn display.
+        """
+        given = {"ranks": folds.ranks, "label": label}
+        return cls(folds.importances, folds.entry_names, **given).plot(**kwargs)
+
+    def _rows(self, most, longest):
+        shape = (max(len(self.importances), 1), len(self.entry_names))
+        values = drawable(self.importances, shape, "importances")
+        label = f"{self.label} ({len(values)} folds)"
+        return *self._largest(values.mean(axis=0), most, longest, label), values
+
+    def _mark(self, ax, own_figure, keywords, shown, values):
+        self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], keywords)
+        notes = [BOXES]
+        if len(values) <= FEW_FOLDS:
+            at = np.broadcast_to(np.arange(len(shown)), (len(values), len(shown)))
+            ax.plot(values[:, shown], at, "o", color=ink(0.85), ms=2.8, zorder=4)
+            notes = ["dots: folds, " + BOXES]
+        if self.ranks is not None:
+            ranks = drawable(self.ranks, values.shape, "ranks")[:, shown]
+            write_spans(ax, ranks.min(axis=0), ranks.max(axis=0), "rank, best–worst")
+        return notes
