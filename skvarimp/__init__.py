@@ -34,17 +34,17 @@ from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._partitions.partitions import Partitions
-from skvarimp._selection.all_relevant import AllRelevantSelector
-from skvarimp._selection.selectors import (
+from skvarimp._refits.all_relevant import AllRelevantSelector
+from skvarimp._refits.folds import importance_across_folds
+from skvarimp._refits.folds_result import FoldImportances
+from skvarimp._refits.leave_out import leave_out_importances
+from skvarimp._refits.null_importances import NullImportances, null_importances
+from skvarimp._refits.results import LeaveOutImportances
+from skvarimp._refits.selectors import (
     BackwardEliminationSelector,
     ForwardSelector,
     ImportanceEstimator,
 )
-from skvarimp._stability.folds import importance_across_folds
-from skvarimp._stability.folds_result import FoldImportances
-from skvarimp._stability.leave_out import leave_out_importances
-from skvarimp._stability.leave_out_result import LeaveOutImportances
-from skvarimp._stability.null_importances import NullImportances, null_importances
 
 ROWS_APART.append(Partitions)  # elsewhere that room is not mentioned
 

@@ -41,22 +41,6 @@ def merged(first, second):
 
 
 @dataclass
-class SeenLabels:
-    """Different labels, sorted, of which a merge keeps those of both.
-
-    Attributes
-    ----------
-    values : ndarray
-    """
-
-    values: np.ndarray
-
-    def merged(self, other):
-        """Those of two results."""
-        return SeenLabels(np.union1d(self.values, other.values))
-
-
-@dataclass
 class Largest:
     """Numbers of which a merge keeps the larger ones.
 

@@ -22,7 +22,6 @@ from skvarimp._data.validation import (
     check_weights,
 )
 from skvarimp._partitions.fits import fit_firm, fit_trees
-from skvarimp._partitions.moments import SeenLabels
 from skvarimp._partitions.passes import Sent, binned_over, passed_over
 from skvarimp._partitions.problem import partitioned_problem
 
@@ -136,7 +135,8 @@ class Partitions:
 
         gathered = enumerate(_together(groups, {"sample_weight": sample_weight}))
         delayed = [dask.delayed((number, *part)) for number, part in gathered]
-        return passed_over(delayed, _labels, (), self.sent).values
+        labels = passed_over(delayed, _labels, (), self.sent)
+        return np.unique(list(labels))
 
     def _first_rows(self, read, weighted):
         """A few rows and the columns of the first partition that has some."""
@@ -237,7 +237,7 @@ def _labels(gathered):
     with Partitions.naming(number):
         kept = check_weights(given, len(groups)) > 0
         labels = check_labels(groups, len(groups), "groups")[kept]
-        return SeenLabels(np.unique(labels))
+        return dict.fromkeys(np.unique(labels))  # a merge keeps those of both
 
 
 def _together(X, given):

@@ -25,8 +25,7 @@ FLOORS = (  # each imports those before it
     "_response",
     "_display",
     "_measures",
-    "_selection",
-    "_stability",
+    "_refits",
     "_comparing",
     "_partitions",  # so no room imports it
 )
@@ -70,7 +69,7 @@ def test_rooms_import_downwards_only():
     ("line", "room"),
     [
         ("from skvarimp._measures.base import BaseImportance", "_measures"),
-        ("def f():\n    import skvarimp._selection.path", "_selection"),
+        ("def f():\n    import skvarimp._refits.path", "_refits"),
         ("from skvarimp import filters", "filters"),
     ],
 )

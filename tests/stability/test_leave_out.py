@@ -143,8 +143,8 @@ def test_closed_form_equals_refits(pair, weights, removal):
         assert fast.baseline == pytest.approx(slow.baseline, rel=1e-10)
 
 
-def test_closed_form_of_more_columns_than_rows():
-    """Ridge has one, least squares has not and is refitted."""
+def test_no_closed_form_of_more_columns_than_rows():
+    """They are refitted, as are columns that depend on each other."""
     random = np.random.default_rng(0)
     wide = random.standard_normal((30, 60))
     y = wide[:, 0] + random.standard_normal(30)

@@ -19,7 +19,7 @@ from skvarimp._display.html import bars, numbers, texts
 from skvarimp._display.refits import FoldsDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import drawing_errors, interval_ends
-from skvarimp._stability.results import ResultWithErrors, one_sided_pvalues
+from skvarimp._refits.results import ResultWithErrors, one_sided_pvalues
 from skvarimp._types import Axes, Floats
 
 
@@ -78,17 +78,6 @@ class Pooled:
         skewness = units.skewness(psi, errors)
         drawn = np.sqrt(shares**2 @ drawn**2)
         return cls(pooled, errors, drawn, skewness, units.freedom, folds[0][-1])
-
-    def ends(self, confidence):
-        """Lower and upper ends of intervals, (n_entries,) each; see `interval_ends`."""
-        of_errors = self.standard_errors, self.skewness, self.drawing_errors
-        return interval_ends(self.importances, *of_errors, self.freedom, confidence)
-
-    @property
-    def pvalues(self):
-        """One-sided p-values of "not positive", (n_entries,)."""
-        errors = np.hypot(self.standard_errors, self.drawing_errors)
-        return one_sided_pvalues(self.importances, errors, self.freedom)
 
 
 def not_poolable(importance, rows, held_out, n_samples):
@@ -236,13 +225,16 @@ class FoldImportances(ResultWithErrors):
                 "There is no p-value: the importance is positive even for a column "
                 "that tells nothing. Use PermutationImportance()."
             )
-        return pooled.pvalues
+        errors = np.hypot(pooled.standard_errors, pooled.drawing_errors)
+        return one_sided_pvalues(pooled.importances, errors, pooled.freedom)
 
     def _estimates(self):
         return self._inference().importances
 
     def _ends(self, confidence):
-        return self._inference().ends(confidence)
+        pooled = self._inference()
+        of_errors = pooled.standard_errors, pooled.skewness, pooled.drawing_errors
+        return interval_ends(pooled.importances, *of_errors, pooled.freedom, confidence)
 
     def _inference(self):
         if self._pooled is None:
@@ -264,8 +256,7 @@ class FoldImportances(ResultWithErrors):
             "worst_rank": ranks.max(axis=0),
         }
         if self._pooled is not None:
-            columns["pooled"] = self._estimates()
-            columns |= self._columns_of_errors()
+            columns |= {"pooled": self._estimates()} | self._columns_of_errors()
             if self._pooled.may_be_negative:
                 columns |= self._columns_of_pvalues()
         return columns

@@ -18,10 +18,17 @@ from skvarimp._display.bars import NullDisplay
 from skvarimp._display.html import bars, numbers, texts
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._models.labels import encoded
+from skvarimp._refits.refits import (
+    Importance,
+    check_comparable,
+    generator,
+    prepare,
+    run_refits,
+    seeds_of,
+    warn_if_stopped,
+)
+from skvarimp._refits.results import RefitResult
 from skvarimp._running.guards import warn
-from skvarimp._selection.refits import Importance, check_comparable, generator, seeds_of
-from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
-from skvarimp._stability.results import RefitResult
 from skvarimp._types import (
     AnyEstimator,
     Axes,

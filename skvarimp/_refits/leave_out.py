@@ -15,16 +15,15 @@ from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._measures.losses import LOSSES, make_loss, refused_loss
 from skvarimp._models.labels import as_columns
 from skvarimp._models.model import Model
+from skvarimp._refits.checks import check_refittable
+from skvarimp._refits.refits import prepare, run_refits, warn_if_stopped
+from skvarimp._refits.removal import Removal
+from skvarimp._refits.results import LeaveOutImportances
 from skvarimp._running.guards import warn
-from skvarimp._selection.checks import check_refittable
-from skvarimp._selection.removal import Removal
-from skvarimp._stability.leave_out_result import LeaveOutImportances
-from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
 from skvarimp._types import AnyEstimator, CrossValidation, Features, Matrix, RandomState
 
 CLOSED_FORM_SOLVERS = ("auto", "cholesky", "svd")  # the others stop at a tolerance
 WORST_CONDITION = 1e6  # of the centred columns
-AGREES = 1e-10
 
 
 def leave_out_importances(
@@ -145,9 +144,9 @@ callable, default="auto"
     importance of needed columns in 93% to 97% of samples, and an unneeded column's 0
     nearly always (``benchmarks/coverage.py leave_out``).
 
-    `LinearRegression` and `Ridge` on numeric arrays and frames are refitted once per
-    fold; the losses without each entry follow in closed form, after a comparison with
-    one refit. The cost is otherwise 1 + n_entries refits per fold.
+    `LinearRegression` and `Ridge` on numeric arrays and frames, with no more columns
+    than training rows, are refitted once per fold; the losses without each entry follow
+    in closed form. The cost is otherwise 1 + n_entries refits per fold.
 
     References
     ----------
@@ -241,12 +240,10 @@ def _losses_of_task(task, refits, loss, removal):
             return _row_losses(*predictions, loss, y)
     losses = []
     for entry in left_out:
-        rest, unseen = refits.part(train), refits.table.take(held_out)
-        if entry is not None:
-            columns = _others(refits, entry)
-            rest = removal.part(refits, columns, train)
-            unseen = removal.rest(unseen, columns)
-        estimator = rest.fitted(seed)
+        gone = () if entry is None else entry.columns
+        columns = np.setdiff1d(np.arange(refits.table.n_columns), gone)
+        estimator = removal.part(refits, columns, train).fitted(seed)
+        unseen = removal.part(refits, columns, held_out).table
         outputs = Model(estimator)(unseen.native, "held-out rows")
         losses.append(_row_losses(estimator, outputs.T[:, :, np.newaxis], loss, y))
     return np.hstack(losses)
@@ -256,11 +253,6 @@ def _row_losses(estimator, outputs, loss, y):
     """Losses of outputs (n_outputs, n_rows, n_models), of shape (n_rows, n_models)."""
     of_rows = make_loss(loss, Model(estimator), y, len(outputs))
     return of_rows(y[:, np.newaxis], outputs)
-
-
-def _others(refits, entry):
-    """Positions of the columns without those of an entry."""
-    return np.setdiff1d(np.arange(refits.table.n_columns), entry.columns)
 
 
 def _mean_of_rows(splits, losses, shape):
@@ -290,62 +282,29 @@ def _linear_predictions(refits, train, held_out, entries):
     """Predictions with all columns and without each entry, or None.
 
     (fitted estimator, outputs of shape (n_outputs, n_held_out, 1 + n_entries)); None
-    where the closed form does not hold or disagrees with the estimator.
+    where there are fewer rows than columns, or these are too close to collinear.
 
     With A = Xc' W Xc + alpha I of the centred training columns, C = A^-1 and
     coefficients b = C Xc' W y, leaving out the columns S changes the prediction at x
     by -xc' C[:, S] (C[S, S])^-1 b[S] (block inversion of A).
     """
-    estimator = refits.part(train).fitted(0)
-    base = as_columns(estimator.predict(refits.table.take(held_out).native))
-    X = refits.table.numeric()
-    weight = check_weights(refits.passed.fit.get("sample_weight"), len(X))
-    inverse = _inverse(X[train], weight[train], estimator)
-    if inverse is None:
-        return None
-    left, share, ridge, center = inverse
-    coef = np.atleast_2d(estimator.coef_).T  # (n_features, n_outputs)
-    moved = X[held_out] - center
-    # Rows of (x - center)' C: V diag(share) V' + ridge I.
-    projected = ((moved @ left) * share) @ left.T + ridge * moved
-    outputs = np.empty((coef.shape[1], len(held_out), 1 + len(entries)))
-    outputs[:, :, 0] = base.T
-    for e, entry in enumerate(entries):
-        S = list(entry.columns)
-        block = (left[S] * share) @ left[S].T + ridge * np.eye(len(S))
-        change = projected[:, S] @ np.linalg.solve(block, coef[S])
-        outputs[:, :, 1 + e] = (base - change).T
-    if not _agrees(refits, train, held_out, entries[-1], outputs[:, :, -1]):
-        return None
-    return estimator, outputs
-
-
-def _inverse(X, weight, estimator):
-    """V, share, ridge of C = V diag(share) V' + ridge I, and the columns' centre.
-
-    None where the columns are too close to collinear.
-    """
+    estimator, X = refits.part(train).fitted(0), refits.table.numeric()
+    weight = check_weights(refits.passed.fit.get("sample_weight"), len(X))[train]
     center = np.zeros(X.shape[1])
     if estimator.fit_intercept:
-        center = weight @ X / weight.sum()
-    scaled = np.sqrt(weight)[:, np.newaxis] * (X - center)
+        center = weight @ X[train] / weight.sum()
+    scaled = np.sqrt(weight)[:, np.newaxis] * (X[train] - center)
     _, size, right = np.linalg.svd(scaled, full_matrices=False)
-    alpha = float(getattr(estimator, "alpha", 0.0))
-    full = len(size) == X.shape[1]
-    smallest = size[-1] ** 2 if full else 0.0
-    if smallest + alpha <= (size[0] ** 2 + alpha) / WORST_CONDITION**2:
+    of_A = size**2 + float(getattr(estimator, "alpha", 0.0))
+    if len(size) < X.shape[1] or of_A[-1] <= of_A[0] / WORST_CONDITION**2:
         return None
-    ridge = 0.0 if full else 1.0 / alpha  # across V
-    return right.T, 1.0 / (size**2 + alpha) - ridge, ridge, center
-
-
-def _agrees(refits, train, held_out, entry, outputs):
-    """Whether a refit without one entry predicts the same."""
-    if len(entry.columns) == refits.table.n_columns:
-        return True
-    columns = _others(refits, entry)
-    estimator = refits.part(train, columns).fitted(0)
-    unseen = refits.part(held_out, columns).table
-    refitted = as_columns(estimator.predict(unseen.native)).T
-    gap = np.abs(refitted - outputs).max()
-    return gap <= AGREES * np.abs(refitted).max()
+    C = (right.T / of_A) @ right
+    projected = (X[held_out] - center) @ C
+    coef = np.atleast_2d(estimator.coef_).T  # (n_features, n_outputs)
+    base = as_columns(estimator.predict(refits.table.take(held_out).native))
+    outputs = [base]
+    for entry in entries:
+        S = list(entry.columns)
+        change = projected[:, S] @ np.linalg.solve(C[np.ix_(S, S)], coef[S])
+        outputs.append(base - change)
+    return estimator, np.stack(outputs, axis=-1).swapaxes(0, 1)

@@ -5,47 +5,41 @@ Seeds and splits are the same for any order of the work.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import copy, deepcopy
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.feature_selection import SelectorMixin
+from sklearn import get_config
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
 
-from skvarimp._data.table import Table, as_table, check_in_memory, checked_frame
-from skvarimp._data.validation import (
-    CONSTRAINTS,
-    check_class_labels,
-    check_target,
-    is_structured,
-    validate_params,
-)
-from skvarimp._display.html import DOCUMENTATION
+from skvarimp._data.table import Table, as_table, has_tags, resolve_features
+from skvarimp._data.validation import CONSTRAINTS, check_class_labels, check_target
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._response.rounds import entry_seeds
-from skvarimp._running.guards import users_code, whole_fit
-from skvarimp._running.private_sklearn import CallbackSupportMixin
-from skvarimp._selection.checks import (
+from skvarimp._refits.checks import (
     Passed,
-    check_one_a_column,
     check_refittable,
+    checked_instance,
     importance_constraint,
     routed,
     router_of,
 )
-from skvarimp._types import Matrix
+from skvarimp._response.rounds import entry_seeds
+from skvarimp._running.guards import users_code, warn
+from skvarimp._running.private_sklearn import (
+    CallbackSupportMixin,
+    validate_parameter_constraints,
+)
+from skvarimp._running.tasks import (
+    Progress,
+    set_callbacks,
+    tasks_done,
+    within_callbacks,
+)
 
 # A measure, its name for default parameters, or a function of one's own.
 Importance: TypeAlias = BaseImportance | str | Callable[[Any, Any, Any], ArrayLike]
@@ -278,112 +272,65 @@ def _positions(rows, n_samples):
     return rows
 
 
-class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
-    """Something that refits its `estimator` and measures importances.
+def prepare(caller, given, **constraints):
+    """Check what the user gave; returns the `Refits` and the splitter, or None.
 
-    It takes the X that its estimator takes: frames unchanged, arrays checked. A
-    subclass implements `_fit(refits)`.
+    Parameters
+    ----------
+    caller : str
+        Name of a function.
+    given : dict
+        All of its parameters.
+    **constraints : dict
+        Of those that not all functions have.
     """
-
-    _doc_link_module = "skvarimp"
-    _doc_link_template = DOCUMENTATION
-
-    @whole_fit
-    def fit(self, X: Matrix, y: ArrayLike, **params: Any) -> Self:
-        """Fit to a training set.
-
-        Parameters
-        ----------
-        X : {array-like, frame, sparse} of shape (n_samples, n_features)
-            Training rows, in a container that the estimator takes.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Target.
-        **params : dict
-            Without metadata routing: `sample_weight` for the estimator, the
-            importance and the scorer, and `groups` for the splitter, as far as the
-            instance has them. With routing, what those request.
-
-        Returns
-        -------
-        self : object
-            The fitted instance.
-        """
-        validate_params(self)
-        check_refittable(self.estimator)
-        table, y = self._checked(X, y)
-        given = self.importance
-        importance = self._default_importance() if given is None else given
-        importance = check_one_a_column(importance)
-        passed = routed(self, self.estimator, params, table.n_samples)
-        self._fit(Refits(self.estimator, importance, table, y, passed))
-        return self
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Where metadata given to `fit` goes.
-
-        Returns
-        -------
-        router : MetadataRouter
-            To the estimator's and the importance's fit.
-        """
-        return router_of(self, self.estimator, self.importance)
-
-    def _validated(self, X, reset):
-        """X checked as scikit-learn does it; frames unchanged."""
-        if checked_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return X
-        check_in_memory(X, "X")
-        return validate_data(
-            self,
-            X,
-            dtype=None,
-            accept_sparse=["csr", "csc"],
-            ensure_all_finite=not get_tags(self.estimator).input_tags.allow_nan
-            or "allow-nan",
-            reset=reset,
+    own = {"importance": [*importance_constraint, callable], "cv": ["cv_object"]}
+    own["params"] = [Mapping, None]
+    validate_parameter_constraints(CONSTRAINTS | own | constraints, given, caller)
+    estimator, cv = given["estimator"], given["cv"]
+    importance = checked_instance(given.get("importance"))
+    if estimator is not None:
+        check_refittable(estimator)
+    table = as_table(given["X"])
+    y = check_target(given["y"], table.n_samples, structured=True)
+    if y is None and has_tags(estimator) and get_tags(estimator).target_tags.required:
+        raise ValueError(
+            f"y is required: {type(estimator).__name__} is refitted and learns from it."
         )
-
-    def _checked(self, X, y):
-        """X as a table and y as an array, checked as scikit-learn does."""
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but "
-                "the target y is None."
-            )
-        check_in_memory(y, "y")
-        table = as_table(self._validated(X, reset=True))
-        if not is_structured(y):
-            y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        check_target(y, table.n_samples, structured=True)
-        if is_classifier(self.estimator):
-            check_class_labels(y)
-        return table, y
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.target_tags = deepcopy(inner.target_tags)
-        tags.target_tags.required = True
-        tags.input_tags.sparse = inner.input_tags.sparse
-        frame = hasattr(self, "feature_names_in_")  # goes to the estimator unchecked
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan or frame
-        return tags
-
-    def _default_importance(self):
-        """What serves where `importance` is None."""
-        return SensitivityImportance(contrast="observed", scale=None)
+    classifier = estimator is not None and is_classifier(estimator)
+    if classifier:
+        check_class_labels(y)
+    if isinstance(importance, BaseImportance):
+        features = importance.get_params(deep=False).get("features")
+        resolve_features(features, table.names, table.n_columns)
+    splitter = None if isinstance(cv, str) else check_cv(cv, y, classifier=classifier)
+    router = None
+    if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
+        router = router_of(caller, estimator, importance, splitter=splitter)
+    metadata = {name: given[name] for name in ("sample_weight", "groups")}
+    metadata |= given["params"] or {}
+    passed = routed(router, estimator, metadata, table.n_samples)
+    return Refits(estimator, importance, table, y, passed), splitter
 
 
-class RefittingSelector(SelectorMixin, CallbackSupportMixin, RefitsEstimator):
-    """A selector whose `_fit` sets `support_`."""
+class Refitting(CallbackSupportMixin, BaseEstimator):
+    """What callbacks are told about: functions have no `set_callbacks`."""
 
-    _shared_constraints = CONSTRAINTS | {
-        "importance": [*importance_constraint, callable, None],
-    }
 
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        return self.support_
+def run_refits(function, tasks, arguments, n_jobs, callbacks, least=1):
+    """The results of function(task, *arguments), in order.
+
+    Fewer than tasks where a callback asks to stop, or an interrupt after the first
+    `least` tasks, without which there is no result.
+    """
+    runner = Refitting()
+    set_callbacks(runner, callbacks)
+    progress = Progress([runner], len(tasks), "refit")
+    done = tasks_done(progress, function, tasks, arguments, n_jobs, least)
+    return within_callbacks([runner], lambda: [result for _, result in done])
+
+
+def warn_if_stopped(caller, n_done, n_planned, what):
+    """Say how much is missing where a callback or an interrupt stopped a function."""
+    if n_done < n_planned:
+        warn(f"{caller} was stopped: {n_done} of {n_planned} {what} done.")

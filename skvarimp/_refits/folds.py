@@ -13,14 +13,20 @@ from sklearn.base import clone
 from skvarimp._data.frames import frame_library
 from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._selection.refits import Importance, Measured, check_comparable
-from skvarimp._stability.folds_result import (
+from skvarimp._refits.folds_result import (
     FoldImportances,
     Pooled,
     not_poolable,
     part_of_fold,
 )
-from skvarimp._stability.prepare import prepare, run_refits, warn_if_stopped
+from skvarimp._refits.refits import (
+    Importance,
+    Measured,
+    check_comparable,
+    prepare,
+    run_refits,
+    warn_if_stopped,
+)
 from skvarimp._types import AnyEstimator, CrossValidation, Matrix, RandomState
 
 

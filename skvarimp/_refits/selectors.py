@@ -14,12 +14,12 @@ from sklearn.base import clone
 
 from skvarimp._data.table import as_table
 from skvarimp._measures.base import BaseImportance
-from skvarimp._selection.checks import importance_constraint
-from skvarimp._selection.delegation import Delegating
-from skvarimp._selection.path import PathSelector
+from skvarimp._refits.checks import importance_constraint
+from skvarimp._refits.estimators import Delegating, RefitsEstimator
+from skvarimp._refits.path import PathSelector
 
 # Signatures of the two selectors name these, too, with the fields that they inherit.
-from skvarimp._selection.refits import Importance, RefitsEstimator  # noqa: F401
+from skvarimp._refits.refits import Importance  # noqa: F401
 from skvarimp._types import (  # noqa: F401
     AnyEstimator,
     CrossValidation,

@@ -1,0 +1,1 @@
+"""Models are refitted: importances over refits, and selection of columns."""

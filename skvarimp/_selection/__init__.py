@@ -1,1 +1,0 @@
-"""Feature selection driven by any importance."""

@@ -1,1 +1,0 @@
-"""Importances over refits: folds and null models."""
