@@ -9,13 +9,11 @@ the bin and over the gap to the next one.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain
 
 import numpy as np
 
 from skvarimp._data.statistics import deciles, gini_mean_difference
 from skvarimp._data.table import stacked
-from skvarimp._measures.interaction.statistics import MeanCurves
 from skvarimp._measures.problem import ALL, Problem, compared_with, weighted_median
 from skvarimp._models.model import Model
 from skvarimp._models.registry import read
@@ -34,6 +32,7 @@ from skvarimp._partitions.donors import (
     rows_around,
     sum_of_losses,
 )
+from skvarimp._partitions.interactions import InPartitions
 from skvarimp._partitions.moments import weighted_points
 from skvarimp._partitions.walk import (
     Count,
@@ -255,15 +254,9 @@ class PartitionedProblem(Problem):
         moments, size = self.partitions.passed(response_moments, (self.model,))
         return moments, size.values
 
-    def pair_curves(self, moved, n_columns, pairs, request):
-        """`PairCurves` of pairs of entries, all from one pass."""
-        self.foreseen = entries = list(dict.fromkeys(chain(*pairs)))
-        moves = self.global_moves(entries, [request], by_cells=False)
-        places = [[entries.index(entry) for entry in pair] for pair in pairs]
-        weight = self.count(entries).weight
-        arguments = self.part_model(moved), moves, weight, n_columns, places
-        curves = self.partitions.passed(_curves_of_pairs, arguments)
-        return PairCurves(dict(zip(map(tuple, pairs), curves)))
+    def interactions(self, moved, n_columns, joint, sets, request):
+        """The statistics of pairs and triples, see `InPartitions`."""
+        return InPartitions(self, moved, n_columns, joint, sets, request)
 
     def spread(self):
         moments, size = self._response_moments
@@ -324,32 +317,6 @@ class PartitionedProblem(Problem):
             pieces = [(np.array(ends), outside), *inside.values()]
             values, masses = map(np.concatenate, zip(*pieces))
         return weighted_median(values, masses)
-
-
-@dataclass
-class PairCurves:
-    """Mean curves of pairs of entries over all partitions, in place of `MeanCurves`.
-
-    Attributes
-    ----------
-    of_pairs : dict
-        Pair of entries -> ndarray of shape (n_outputs, n_cells, n_cells).
-    """
-
-    of_pairs: dict
-
-    def on_grid(self, first, second):
-        """See `MeanCurves`."""
-        return self.of_pairs[first.entry, second.entry]
-
-
-def _curves_of_pairs(part, model, moves, weight, n_columns, places):
-    """The curves of each pair of moves, summed over the rows of one partition."""
-    response, table, moves, n_donors = moves_on(part, model, moves)
-    weights = np.concatenate([np.zeros(n_donors), part.weights / weight])
-    base = model.model.unmoved(table)
-    curves = MeanCurves(response, table, weights, base, n_columns)
-    return [curves.on_grid(moves[j], moves[k]) for j, k in places]
 
 
 def _takes_all(entry, request):

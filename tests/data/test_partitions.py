@@ -236,7 +236,6 @@ def test_pairs(frame, numbers):
     ).fit(X, y)
     pairs = [("a", "b"), ("a", "kind"), ("kind", "flag"), ("count", "d")]
     assert_alike(InteractionImportance(pairs=pairs), model, X, y, weight)
-    assert_alike(InteractionImportance(pairs=2, grid=3), model, X, y, weight)
     X, y, weight = numbers
     for model in (SVR(), LogisticRegression(max_iter=1000)):
         kind = "classes" if isinstance(model, LogisticRegression) else "one"
@@ -245,15 +244,27 @@ def test_pairs(frame, numbers):
         assert_alike(measure, fitted, X, y, weight, rtol=1e-11)
 
 
+FRIEDMAN = [
+    InteractionImportance(statistic="h", features=[0, 1, 4]),
+    InteractionImportance(statistic="h", triples=[(0, 1, 2), (1, 2, 4)]),
+    InteractionImportance(statistic="h_total"),
+    InteractionImportance(statistic="h_overall"),
+    InteractionImportance(statistic="h", pairs=2),
+]
+
+
 @pytest.mark.thorough
-def test_friedman_h_with_all_others(frame, numbers):
+@pytest.mark.parametrize("measure", FRIEDMAN, ids=str)
+def test_friedman_h(measure, frame, numbers):
     """At the rows of all partitions: trees, categories, several outputs, a function."""
-    measure = InteractionImportance(statistic="h_overall")
     X, y, weight = frame
     model = HistGradientBoostingRegressor(
         max_iter=5, categorical_features="from_dtype"
     ).fit(X, y)
-    assert_alike(measure, model, X, y, weight, rtol=1e-11)
+    of_frame = clone(measure)
+    if measure.triples is not None:
+        of_frame.set_params(triples=[("a", "b", "d"), ("a", "kind", "flag")])
+    assert_alike(of_frame, model, X, y, weight, rtol=1e-11)
     X, y, weight = numbers
     for model, kind in (MODELS[0], MODELS[1], MODELS[-1]):
         fitted = clone(model).fit(X, target_of(kind, X, y))
@@ -322,6 +333,10 @@ def test_too_many_values_are_refused_by_name(few_values, numbers):
         PartialDependenceImportance(grid="all").fit(boosting, in_parts(X))
     with pytest.raises(ValueError, match=r"distinct values.*'x0'"):
         MEASURES[0].fit(svr, in_parts(X), in_parts(y))
+    with pytest.raises(ValueError, match=r"'x0:x1'.*There are more.*conditional_std"):
+        InteractionImportance(statistic="h").fit(svr, in_parts(X))
+    with pytest.raises(ValueError, match=r"no tree.*'x0'"):
+        InteractionImportance(statistic="h_total").fit(svr, in_parts(X))
 
 
 @pytest.fixture
@@ -435,6 +450,7 @@ def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
         (PermutationImportance(), 3),
         (PermutationImportance(estimation="sampled"), 3),
         (InteractionImportance(grid=3), 2),
+        (InteractionImportance(statistic="h"), 3),
         (ImpurityImportance(rows="unseen"), 2),
     ],
     ids=str,
@@ -602,7 +618,7 @@ def test_targets_must_be_partitioned_alike(numbers):
 
 
 def test_what_needs_all_rows_says_so(numbers):
-    """Scores, out-of-bag rows, kept rows, drawn rows, Friedman's H of pairs."""
+    """Scores, out-of-bag rows, kept rows, drawn rows."""
     X, y, _ = numbers
     model = RandomForestRegressor(3, max_depth=3).fit(X, y)
     for measure in (
@@ -614,8 +630,6 @@ def test_what_needs_all_rows_says_so(numbers):
         SensitivityImportance(estimation="sampled", keep_rows=True),
         PartialDependenceImportance(grid=3, pairs=[(0, 1)]),
         ImpurityImportance(rows="unseen", keep_rows=True),
-        InteractionImportance(statistic="h"),
-        InteractionImportance(statistic="h_total"),
         FIRMImportance(method="gaussian"),
         FIRMImportance(features={"two": [0, 1]}),
     ):

@@ -210,9 +210,6 @@ default="auto"
                 "grid, or grid='all'."
             )
         check_asked(self.statistic, self.pairs, self.triples)
-        if self.statistic in {"h", "h_total"}:
-            way_out = "use statistic='conditional_std'"
-            problem.in_one_place(f"statistic={self.statistic!r}", way_out)
         if self.statistic == "h_total":
             check_disjoint(entries, "Leave one of them out of `features`.")
             return Plan(problem, entries, own=[])
@@ -292,9 +289,9 @@ default="auto"
         response = problem.response(moved)
         self.response_path_ = response.path
         n_outputs = len(problem.base)
+        statistic = self._statistic(problem, moved, joint, sets)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
-        statistic = self._statistic(problem, moved, joint, sets)
         n_jobs = self.n_jobs if problem.partitions is None else None
         how = (), n_jobs, response.prefer
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
@@ -318,14 +315,14 @@ default="auto"
 
     def _statistic(self, problem, moved, joint, sets):
         n_columns = max(len(entry.columns) for entry in joint)
-        request = Request(self.grid, [], [], self._categorical)
-        if problem.partitions is None:
-            curves = MeanCurves.over(problem, moved, n_columns)
-        else:
-            curves = problem.pair_curves(moved, n_columns, sets, request)
-        if self.statistic == "conditional_std":
-            return ConditionalStd(curves, partial(problem.move, request=request))
-        return JointH(curves)
+        on_grid = Request(self.grid, [], [], self._categorical)
+        request = on_grid if self.statistic == "conditional_std" else None
+        if problem.partitions is not None:
+            return problem.interactions(moved, n_columns, joint, sets, request)
+        curves = MeanCurves.over(problem, moved, n_columns)
+        if request is None:
+            return JointH(curves)
+        return ConditionalStd(curves, partial(problem.move, request=request))
 
     def plot(
         self,
