@@ -7,7 +7,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from skvarimp._data.statistics import divided
-from skvarimp._measures.interaction.statistics import (
+from skvarimp._measures.joint.statistics import (
     MeanCurves,
     conditional_std,
     friedman_h,
