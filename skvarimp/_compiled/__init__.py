@@ -16,7 +16,6 @@ KERNELS = (
     "surrogates",
     "tree_credit",
     "tree_walk",
-    "twigs",
 )
 
 

@@ -16,9 +16,22 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
 
-from skvarimp._compiled.bits cimport lowest_bit
-from skvarimp._compiled.tree_walk cimport TreeWalk
-from skvarimp._compiled.twigs cimport KINDS, Twigs, find_kinds
+from skvarimp._compiled.tree_walk cimport KINDS, TreeWalk, Twigs, find_kinds
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static inline int lowest_bit(unsigned long long bits) {
+        unsigned long at;
+        _BitScanForward64(&at, bits);
+        return (int)at;
+    }
+    #else
+    #define lowest_bit(bits) __builtin_ctzll(bits)
+    #endif
+    """
+    int lowest_bit(uint64_t bits) nogil
 
 cdef enum:
     BLOCK = 512  # rows that go down a tree together, at most

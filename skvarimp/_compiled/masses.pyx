@@ -15,8 +15,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
-from skvarimp._compiled.tree_walk cimport CUT, FEATURE, LEFT, RIGHT
-from skvarimp._compiled.twigs cimport Code, KINDS, QUESTIONS, Twigs, find_kinds
+from skvarimp._compiled.tree_walk cimport (
+    CUT, Code, FEATURE, KINDS, LEFT, QUESTIONS, RIGHT, Twigs, find_kinds
+)
 
 cdef enum:
     ORDER = 3  # features violated, at most

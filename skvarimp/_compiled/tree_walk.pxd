@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 cdef enum:
     FEATURE = 0  # columns of `nodes`
@@ -6,6 +6,11 @@ cdef enum:
     RIGHT = 2
     LEFT = 3
     NODE = 4
+
+
+cdef enum:
+    QUESTIONS = 8  # of a twig, at most
+    KINDS = 256  # of rows, at most
 
 
 cdef class TreeWalk:
@@ -24,3 +29,26 @@ cdef class TreeWalk:
         self, int32_t root, Py_ssize_t first, Py_ssize_t last
     ) noexcept nogil
     cdef void more_visits(self, Py_ssize_t n, Py_ssize_t more) noexcept nogil
+
+
+ctypedef fused Code:  # small ones are read faster
+    uint8_t
+    uint16_t
+    int32_t
+
+
+cdef class Twigs:
+    cdef const int32_t[:, ::1] nodes, questions
+    cdef const uint8_t[::1] missing_left
+    cdef const int32_t[::1] missing_code, twig, bit
+    cdef const uint8_t[:, ::1] sets
+    cdef uint8_t[:, ::1] kinds
+    cdef int32_t[::1] known  # the twig that each of the kinds are of
+
+    cdef void forget(self) noexcept nogil
+    cdef bint begin(self, int32_t node) noexcept nogil
+    cdef Py_ssize_t n_kinds(self, int32_t root) noexcept nogil
+    cdef uint8_t *kinds_in(self, int32_t root) noexcept nogil
+
+
+cdef void find_kinds(Twigs twigs, int32_t root, const Code[:, ::1] codes) noexcept nogil

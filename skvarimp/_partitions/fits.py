@@ -17,9 +17,9 @@ from skvarimp._measures.firm.conditional import (
     quantile_codes,
     root_with_error,
 )
+from skvarimp._measures.firm.covariance import Slopes, lines_of, signs_of
 from skvarimp._measures.firm.estimate import Estimates, MethodChoice, Scores
 from skvarimp._measures.firm.firm import is_linear
-from skvarimp._measures.firm.slope import Slopes, lines_of, signs_of
 from skvarimp._measures.impurity.rows import rows_in_trees
 from skvarimp._partitions.donors import MOST_VALUES, response_moments
 from skvarimp._partitions.moments import GroupSums, moments_by_weight

@@ -12,10 +12,9 @@ from scipy import sparse
 
 from skvarimp._data.base_table import dense
 from skvarimp._data.statistics import divided
-from skvarimp._measures.firm.covariance import EmpiricalCovariance
+from skvarimp._measures.firm.covariance import EmpiricalCovariance, ends_of
 from skvarimp._measures.firm.estimate import Estimates
 from skvarimp._measures.firm.features import is_linear
-from skvarimp._measures.firm.slope import ends_of
 from skvarimp._models.gradients import (
     STEP,
     gradient,
