@@ -74,8 +74,9 @@ def test_categories_of_lightgbm(one_hot):
     assert "category columns" in declined(model, X)
 
 
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise"])
 @pytest.mark.parametrize("container", ["pandas", "categories", "polars", "objects"])
-def test_categories_of_catboost(container):
+def test_categories_of_catboost(policy, container):
     """Splits on one category each; texts, numbers, booleans; values not in X."""
     cat = library_of("catboost")
     X, y = frame()
@@ -86,9 +87,9 @@ def test_categories_of_catboost(container):
         X = pl.from_pandas(X)
     if container == "objects":
         X = X.to_numpy(dtype=object)
-    model = cat.CatBoostRegressor(**CAT, cat_features=names, one_hot_max_size=9).fit(
-        X, y
-    )
+    model = cat.CatBoostRegressor(
+        **CAT, grow_policy=policy, cat_features=names, one_hot_max_size=9
+    ).fit(X, y)
     # integers of "size" have no numbers in between, that equal steps would need
     check_equal(model, X, weights(len(X)), features=[0, 1, 3, [1, 0]], grids=["all"])
     check_pairs(model, X)

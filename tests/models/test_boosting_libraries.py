@@ -228,6 +228,7 @@ def _random_catboost(cat, random, classify):
     return kind(
         iterations=int(random.randint(1, 20)),
         depth=int(random.randint(1, 6)),
+        grow_policy=str(random.choice(["SymmetricTree", "Depthwise", "Lossguide"])),
         learning_rate=float(random.uniform(0.05, 1)),
         border_count=int(random.choice([2, 8, 64])),
         nan_mode=str(random.choice(["Min", "Max"])),

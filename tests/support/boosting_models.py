@@ -284,6 +284,8 @@ def _cat_stopped(cat, X, y):
 
 CATBOOST = {
     "squares": _cat(),
+    "by depth": _cat(grow_policy="Depthwise"),
+    "lossguide": _cat(grow_policy="Lossguide", max_leaves=7),
     "early stopping": _cat_stopped,
     "missing above": _cat(nan_mode="Max"),
     "absolute": _cat(loss_function="MAE"),
@@ -299,6 +301,9 @@ CATBOOST = {
     "shares": _cat("CatBoostClassifier", target=_between, loss_function="CrossEntropy"),
     "3 classes": _cat("CatBoostClassifier", target=three),
     "3 classes, labels": _cat("CatBoostClassifier", "predict", three),
+    "3 classes, by depth": _cat(
+        "CatBoostClassifier", target=three, grow_policy="Depthwise"
+    ),
     "2 of softmax": _cat("CatBoostClassifier", target=two, loss_function="MultiClass"),
     "one against others": _cat(
         "CatBoostClassifier", target=three, loss_function="MultiClassOneVsAll"

@@ -282,6 +282,10 @@ class TreeLoss:
         return RESIDUALS[self.name](y, raw, self.parameter)
 
 
+def _tweedie(y, raw, p):
+    return y * np.exp((1.0 - p) * raw) - np.exp((2.0 - p) * raw)
+
+
 def _exponential(y, raw, scale):
     """exp(-scale sum_k c_k raw_k), c = 1 for the class and -1 / (K - 1) for others."""
     n_raw = len(raw)
@@ -289,14 +293,26 @@ def _exponential(y, raw, scale):
     return scale * codes * np.exp(-scale * np.sum(codes * raw, axis=0))
 
 
+def _squared_log(y, raw, _):
+    raw = np.maximum(raw, -1.0 + 1e-6)
+    return (np.log1p(y) - np.log1p(raw)) / (raw + 1.0)
+
+
 RESIDUALS = {
     "squared error": lambda y, raw, _: y - raw,
     "absolute error": lambda y, raw, _: np.sign(y - raw),
+    "relative error": lambda y, raw, _: np.sign(y - raw) / np.maximum(1.0, np.abs(y)),
     "huber": lambda y, raw, delta: np.clip(y - raw, -delta, delta),
     "huber at quantile": None,  # see `settled`
+    "pseudo-huber": lambda y, raw, d: (y - raw) / np.sqrt(1.0 + ((y - raw) / d) ** 2),
+    "fair": lambda y, raw, c: c * (y - raw) / (np.abs(y - raw) + c),
     "quantile": lambda y, raw, q: np.where(y >= raw, q, q - 1.0),
+    "expectile": lambda y, raw, q: np.where(y >= raw, q, 1.0 - q) * (y - raw),
+    "log-cosh": lambda y, raw, _: np.tanh(y - raw),
+    "squared log error": _squared_log,
     "poisson": lambda y, raw, _: y - np.exp(raw),
     "gamma": lambda y, raw, _: y * np.exp(-raw) - 1.0,
+    "tweedie": _tweedie,
     # expit(s raw) is the probability, of each class or label on its own
     "log loss": lambda y, raw, s: s * (y - expit(s * raw)),
     "log loss of shares": lambda y, raw, s: s * (y - expit(s * raw)),

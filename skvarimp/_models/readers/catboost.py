@@ -27,24 +27,29 @@ LINKED_ROWS = 20  # at which the link is looked for
 LOSSES = {
     **dict.fromkeys(("RMSE", "MultiRMSE"), "squared error"),
     "MAE": "absolute error",
+    "Quantile": "quantile",
+    "MultiQuantile": "quantile at several levels",
+    "Expectile": "expectile",
+    "Huber": "huber",
+    "LogCosh": "log-cosh",
+    "MAPE": "relative error",
     "Poisson": "poisson",
+    "Tweedie": "tweedie",
     **dict.fromkeys(("Logloss", "MultiClassOneVsAll", "MultiLogloss"), "log loss"),
     **dict.fromkeys(("CrossEntropy", "MultiCrossEntropy"), "log loss of shares"),
     "MultiClass": "softmax",
 }
+PARAMETERS = ("alpha", "delta", "variance_power")  # of losses
 
 
 def read(model, table):
     """The form of a CatBoost model."""
     with tempfile.TemporaryDirectory() as folder:
         content = _written(model.estimator, Path(folder) / "model.json")
-        if "trees" in content:
-            raise NotReadable("its trees are not symmetric (grow_policy)")
         columns = _columns(content, _order(model.estimator, table))
         scale, bias = content["scale_and_bias"]
         splits = {}  # categorical column -> hash of a category -> a split on it
-        of_model = content.get("oblivious_trees", [])
-        trees = [_tree(tree, columns, splits, scale) for tree in of_model]
+        trees = [_tree(tree, columns, splits, scale) for tree in _nested(content)]
         if not trees:
             raise NotReadable("the model has no trees")
         encoders = {}
@@ -55,7 +60,7 @@ def read(model, table):
             hashes.learn(_keys(table.column(j)[donors]), table.take(donors).native)
             encoders[j] = [hashes]
         encoding = encoding_of(trees, True, True, lambda j, _: encoders.get(j, ()))
-    stages, loss = np.arange(len(trees)), (_loss(content), 1.0)
+    stages, loss = np.arange(len(trees)), _loss(content)
     offset = np.array(bias, dtype=np.float64, ndmin=1)
     form = Trees(trees, encoding, offset=offset, stages=stages, loss=loss)
     chance = 0.5
@@ -67,11 +72,16 @@ def read(model, table):
 
 
 def _loss(content):
+    """Arguments of `TreeLoss`."""
     parameters = content["model_info"].get("params", {})
     if isinstance(parameters, str):
         parameters = json.loads(parameters)
-    name = parameters.get("loss_function", {}).get("type", "unknown")
-    return LOSSES.get(name, name)
+    function = parameters.get("loss_function", {})
+    name, options = function.get("type", "unknown"), function.get("params", {})
+    default = 0.5 if name == "Quantile" else 1.0
+    parameter = next((options[key] for key in PARAMETERS if key in options), default)
+    several = name == "MultiQuantile"  # whose parameter is a list
+    return LOSSES.get(name, name), 1.0 if several else float(parameter)
 
 
 def _written(estimator, path):
@@ -116,46 +126,64 @@ def _columns(content, order):
     return columns
 
 
-def _tree(tree, columns, splits, scale):
-    """One split for each level; node m has the children 2 m + 1 and 2 m + 2.
+def _nested(content):
+    """Trees as nested {split, left, right} or {value, weight}."""
+    yield from content.get("trees", [])
+    for tree in content.get("oblivious_trees", []):
+        splits = tree["splits"] or []
+        values = np.reshape(tree["leaf_values"], (2 ** len(splits), -1))
+        level = [
+            {"value": value, "weight": weight}
+            for value, weight in zip(values, tree["leaf_weights"])
+        ]
+        # bit k of a leaf's number is the answer to split k, the root's is split 0
+        for split in reversed(splits):
+            half = len(level) // 2
+            level = [
+                {"split": split, "left": left, "right": right}
+                for left, right in zip(level[:half], level[half:])
+            ]
+        yield level[0]
+
+
+def _tree(root, columns, splits, scale):
+    """The tree below a nested node.
 
     Parameters
     ----------
-    tree : dict
+    root : dict
     columns : dict
         See `_columns`.
     splits : dict
         Gets the splits on categories; see `read`.
     scale : float
     """
-    levels = tree["splits"] or []
-    kinds = {split["split_type"] for split in levels}
-    if others := kinds - set(KINDS):
-        raise NotReadable(f"its splits of type {min(others)} are not on a column")
-    asked = [(s["split_type"], s[KINDS[s["split_type"]][1]]) for s in levels]
-    column = np.array([columns[key][0] for key in asked], dtype=np.intp)
-    missing_left = np.array([columns[key][1] for key in asked], dtype=bool)
-    border = np.array([s.get("border", 0.0) for s in levels], dtype=np.float32)
-    for j, split in zip(column.tolist(), levels):
-        if "border" not in split:
-            splits.setdefault(j, {})[split["value"]] = split
-    n_leaves = 2 ** len(levels)
-    level = np.repeat(np.arange(len(levels)), 2 ** np.arange(len(levels)))
-    inner, none = np.arange(n_leaves - 1), np.full(n_leaves, -1)
-    # bit k of a leaf's number is the answer to split k, the root's is split 0
-    order = np.arange(n_leaves).reshape((2,) * len(levels)).T.ravel()
-    leaves = scale * np.reshape(tree["leaf_values"], (n_leaves, -1))[order]
-    weight = np.array(tree["leaf_weights"], dtype=np.float64)[order]
-    return Tree(
-        np.concatenate([column[level], none]),
-        np.concatenate([border[level].astype(np.float64), np.zeros(n_leaves)]),
-        np.concatenate([2 * inner + 1, none]),
-        np.concatenate([2 * inner + 2, none]),
-        np.concatenate([missing_left[level], none >= 0]),
-        np.concatenate([np.zeros((len(inner), leaves.shape[1])), leaves]),
-        {m: [levels[k]["value"]] for m, k in enumerate(level) if "value" in levels[k]},
-        np.concatenate([np.zeros(len(inner)), weight]),
-    )
+    nodes, left = [root], []
+    for node in nodes:  # grows while it is walked
+        left.append(len(nodes) if "split" in node else -1)
+        nodes += [node["left"], node["right"]] if "split" in node else []
+    left, n_nodes = np.array(left), len(nodes)
+    n_raw = np.size(next(node["value"] for node in nodes if "value" in node))
+    column, sets = np.full(n_nodes, -1), {}
+    threshold, weight = np.zeros((2, n_nodes))
+    values, missing_left = np.zeros((n_nodes, n_raw)), np.zeros(n_nodes, dtype=bool)
+    for m, node in enumerate(nodes):
+        if "value" in node:
+            values[m] = scale * np.asarray(node["value"])
+            weight[m] = node.get("weight", 0.0)
+            continue
+        split = node["split"]
+        kind = split["split_type"]
+        if kind not in KINDS:
+            raise NotReadable(f"its splits of type {kind} are not on a column")
+        column[m], missing_left[m] = columns[kind, split[KINDS[kind][1]]]
+        if "border" in split:
+            threshold[m] = np.float32(split["border"])
+        else:
+            sets[m] = [split["value"]]
+            splits.setdefault(int(column[m]), {})[split["value"]] = split
+    right = np.where(left < 0, -1, left + 1)
+    return Tree(column, threshold, left, right, missing_left, values, sets, weight)
 
 
 # Categories

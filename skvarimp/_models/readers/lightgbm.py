@@ -26,13 +26,19 @@ ZERO = float(np.float32(1e-35))  # what is no farther from 0 counts as 0
 NOMINAL, DEFAULT_LEFT = 1, 2  # bits of a split's decision type
 MISSING_NONE, MISSING_ZERO = 0, 1  # its bits above
 LINKED_ROWS = 20  # at which the link is looked for
+# Objective -> name of the loss, name of its parameter.
 LOSSES = {
-    "regression": "squared error",
-    "regression_l1": "absolute error",
-    "poisson": "poisson",
-    "gamma": "gamma",
-    **dict.fromkeys(("binary", "multiclassova", "cross_entropy"), "log loss"),
-    "multiclass": "softmax",
+    "regression": ("squared error", None),
+    "regression_l1": ("absolute error", None),
+    "huber": ("huber", "alpha"),
+    "fair": ("fair", "fair_c"),
+    "quantile": ("quantile", "alpha"),
+    "mape": ("relative error", None),
+    "poisson": ("poisson", None),
+    "gamma": ("gamma", None),
+    "tweedie": ("tweedie", "tweedie_variance_power"),
+    **dict.fromkeys(("binary", "multiclassova", "cross_entropy"), ("log loss", None)),
+    "multiclass": ("softmax", None),
 }
 
 
@@ -59,11 +65,20 @@ def read(model, table):
     stages = loss = None
     if not averaged:
         stages = np.arange(len(trees)) // n_raw
-        loss = LOSSES.get(objective, f"{objective} of LightGBM"), sigmoid
+        loss = _loss(booster, objective, sigmoid)
     encoding = _encoding(booster, trees, table)
     form = Trees(trees, encoding, stages=stages, loss=loss)
     rows = table.take(spread_over(table.n_samples, LINKED_ROWS)).native
     return linked(form, model, rows, form.scores(rows), sigmoid)
+
+
+def _loss(booster, objective, sigmoid):
+    """Arguments of `TreeLoss`."""
+    name, key = LOSSES.get(objective, (f"{objective} of LightGBM", None))
+    if key is None:
+        return name, sigmoid
+    text = booster.model_to_string(num_iteration=1)
+    return name, float(text.partition(f"[{key}: ")[2].partition("]")[0])
 
 
 def _refuse_rounded_integers(table):

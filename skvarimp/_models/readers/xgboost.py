@@ -6,6 +6,7 @@ XGBoost sums leaves in single precision; here they are summed in double precisio
 """
 
 import json
+from collections import ChainMap
 from functools import partial
 from itertools import pairwise, repeat
 
@@ -28,13 +29,20 @@ from skvarimp._models.trees import (
     without_marker,
 )
 
+# Objective -> name of the loss, name of its parameter.
 LOSSES = {
-    **dict.fromkeys(("reg:squarederror", "reg:linear"), "squared error"),
-    "reg:absoluteerror": "absolute error",
-    "count:poisson": "poisson",
-    "reg:gamma": "gamma",
-    **dict.fromkeys(("binary:logistic", "reg:logistic", "binary:logitraw"), "log loss"),
-    **dict.fromkeys(("multi:softprob", "multi:softmax"), "softmax"),
+    **dict.fromkeys(("reg:squarederror", "reg:linear"), ("squared error", None)),
+    "reg:squaredlogerror": ("squared log error", None),
+    "reg:absoluteerror": ("absolute error", None),
+    "reg:pseudohubererror": ("pseudo-huber", "huber_slope"),
+    "reg:quantileerror": ("quantile", "quantile_alpha"),
+    "reg:expectileerror": ("expectile", "expectile_alpha"),
+    "reg:tweedie": ("tweedie", "tweedie_variance_power"),
+    "count:poisson": ("poisson", None),
+    "reg:gamma": ("gamma", None),
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), ("log loss", None)),
+    "binary:logitraw": ("log loss", None),
+    **dict.fromkeys(("multi:softprob", "multi:softmax"), ("softmax", None)),
 }
 UNIT = float(np.finfo(np.float32).eps) / 2  # rounding of one sum
 WALK = 4.0  # rounding of n sums: this times that of one sum, times the root of n
@@ -56,7 +64,7 @@ def read(model, table):
     objective = learner["objective"]["name"]
     if model.kind == "label" and objective == "binary:logitraw":
         raise NotReadable(f"labels of the objective {objective} are not read")
-    loss = LOSSES.get(objective, objective), 1.0
+    loss = _loss(learner["objective"])
     form = Trees(trees, encoding, stages=stages, loss=loss)
     table = table.take(spread_over(table.n_samples, CHECKED_ROWS))
     asked = partial(_asked, estimator, native, table.native)
@@ -178,7 +186,17 @@ def _labels(encoded):
     return [text[a:b] for a, b in pairwise(encoded["offsets"])]
 
 
-# Offset, and what XGBoost itself says
+# Loss, offset, and what XGBoost itself says
+
+
+def _loss(objective):
+    """Arguments of `TreeLoss`."""
+    name, key = LOSSES.get(objective["name"], (objective["name"], None))
+    options = ChainMap(*(o for o in objective.values() if isinstance(o, dict)))
+    numbers = options.get(key, "1").strip("[]").split(",")
+    if len(numbers) > 1:
+        return f"{name} at several levels", 1.0
+    return name, float(numbers[0])
 
 
 def _asked(estimator, native, rows, leaves):
