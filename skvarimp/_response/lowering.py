@@ -25,14 +25,13 @@ from skvarimp._response.responses.composite import (
     ColumnwiseResponse,
     CombinedResponse,
 )
-from skvarimp._response.responses.interpolated import InterpolatedResponse
 from skvarimp._response.responses.linear import (
     AdditiveResponse,
     LabelResponse,
     LinearResponse,
 )
-from skvarimp._response.responses.projection import NetworkResponse
 from skvarimp._response.responses.scores import kernel_response
+from skvarimp._response.responses.smooth import InterpolatedResponse, NetworkResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.walk import Walk, finished_curves, run_walk
 from skvarimp._running.guards import OverBudget, warn

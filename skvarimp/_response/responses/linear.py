@@ -13,7 +13,6 @@ from skvarimp._response.responses.many_columns import (
     line_batches,
     lines_serve,
 )
-from skvarimp._response.responses.projection import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreWalker,
@@ -21,6 +20,7 @@ from skvarimp._response.responses.scores import (
     own_cells,
     own_values,
 )
+from skvarimp._response.responses.smooth import ProjectionResponse
 from skvarimp._response.steps import StepCurves, Steps
 from skvarimp._response.walk import Task
 from skvarimp._running.memory import at_once

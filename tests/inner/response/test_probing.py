@@ -24,8 +24,8 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses import linear
 from skvarimp._response.responses.linear import LinearResponse
-from skvarimp._response.responses.projection import kinked_curves
 from skvarimp._response.responses.scores import KernelResponse
+from skvarimp._response.responses.smooth import kinked_curves
 from skvarimp.exceptions import ResponseWarning
 
 RANDOM = np.random.RandomState(0)

@@ -50,7 +50,7 @@ from skvarimp._data.table import Entry
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.reductions import Pairs
-from skvarimp._response.responses.interpolated import SIZES, InterpolatedResponse
+from skvarimp._response.responses.smooth import SIZES, InterpolatedResponse
 from skvarimp._response.walk import run_walk
 
 N = 150
