@@ -254,12 +254,12 @@ default=None
                 "estimation='sampled' cannot estimate contrast='range': the largest "
                 "response is no mean of draws. Use estimation='rows' or 'exact'."
             )
-        scaled = self.scale == "auto"
-        scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
             grid = "equidistant" if self.contrast == "range" else "all"
         grid = self._grid_in_parts(problem, entries, grid)
+        scaled = self.scale == "auto"
+        scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         reductions = [REDUCTIONS[self.contrast]]
         request = Request(grid, reductions, [scale], self._categorical)
         return Plan(problem, entries, request, estimation)
