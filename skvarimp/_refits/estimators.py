@@ -28,7 +28,7 @@ from skvarimp._data.validation import (
 )
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._refits.checks import (
+from skvarimp._refits.arguments import (
     check_one_a_column,
     check_refittable,
     importance_constraint,

@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from skvarimp._data.table import Table, as_table, has_tags, resolve_features
 from skvarimp._data.validation import CONSTRAINTS, check_class_labels, check_target
 from skvarimp._measures.base import BaseImportance
-from skvarimp._refits.checks import (
+from skvarimp._refits.arguments import (
     Passed,
     check_refittable,
     checked_instance,

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from skvarimp._data.table import as_table
 from skvarimp._measures.base import BaseImportance
-from skvarimp._refits.checks import importance_constraint
+from skvarimp._refits.arguments import importance_constraint
 from skvarimp._refits.estimators import Delegating, RefitsEstimator
 from skvarimp._refits.path import PathSelector
 
