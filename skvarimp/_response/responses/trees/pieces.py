@@ -288,7 +288,8 @@ class Strips:
                 values = member.first_values()[curves.cells[some]]
                 yield some, moves[member.position], values
 
-        return curves._replace(moved=linked(curves.moved, rows, asked))
+        *places, moved = curves
+        return Curves(*places, linked(moved, rows, asked))
 
     def some_curves(self, curves, some, rows):
         """The curves of some members, over the cells that each row moves through.
@@ -310,7 +311,7 @@ class Strips:
         if np.all(np.diff(strips) == 1):  # then without a copy
             strips = slice(strips[0], strips[-1] + 1)
         begins, ends, last = (of_strips[:, strips] for of_strips in curves[:3])
-        curves = curves._replace(begins=begins, ends=ends, last=last)
+        curves = Curves(begins, ends, last, curves.cells, curves.moved)
         return curves if parts is None else parts.cut(curves, rows)
 
     def joined_steps(self, table, rows, base, moves):
