@@ -1,5 +1,6 @@
 """Which pairs and triples of entries are moved, and statistics of what they do."""
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
@@ -94,8 +95,13 @@ def resolve_sets(given, entries, parameter):
         way_out = f"Leave {members!r} out of `{parameter}`."
         check_disjoint([entries[e] for e in known], way_out)
         resolved.append(known)
-    if len(set(map(frozenset, resolved))) < len(resolved):
-        raise ValueError(f"`{parameter}` names the same entries more than once.")
+    members, count = Counter(map(frozenset, resolved)).most_common(1)[0]
+    if count > 1:
+        same = [entries[e].name for e in sorted(members)]
+        raise ValueError(
+            f"`{parameter}` names {same} more than once. Name each of the "
+            f"{parameter} once, in any order."
+        )
     return resolved
 
 
