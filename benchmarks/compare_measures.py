@@ -119,11 +119,11 @@ def table_of(X, y, models, filters):
         columns |= {key: m.importances_ for key, m in comparison.fitted.items()}
     for name, measure in filters.items():
         columns[f"filter/{name}"] = measure.fit(None, X, y).importances_
-    return pd.DataFrame(columns, index=pd.Index(X.columns, name="entry"))
+    return pd.DataFrame(columns, index=pd.Index(X.columns, name="feature"))
 
 
 def show(title, table, scores):
-    """Print scores, the two most important entries by each column, and agreement."""
+    """Print scores, the two most important features by each column, and agreement."""
     print(f"\n{title}: {len(table)} columns of X")
     print(
         "   cross-validated score "

@@ -1,4 +1,4 @@
-"""What goes over the wire to a Dask cluster: per run, per task, per entry, per step.
+"""What goes over the wire to a Dask cluster: per run, per task, per feature, per step.
 
 Usage: ``OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/dask_wire.py``. Starts a
 cluster of two worker processes on this machine and counts the bytes that the process
@@ -61,14 +61,14 @@ def measured(action):
     return sum(sent), sum(received), spent.wall
 
 
-def sampled(n_entries):
-    """One task per entry."""
+def sampled(n_features):
+    """One task per feature."""
     return SensitivityImportance(
         contrast="observed",
         estimation="sampled",
         n_repeats=1,
         scale=None,
-        features=list(range(n_entries)),
+        features=list(range(n_features)),
         random_state=0,
     )
 

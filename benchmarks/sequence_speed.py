@@ -4,7 +4,7 @@
 
 Each case runs in a process of its own (peak memory is the process's, interpreter and
 libraries included) and is first compared with the definition written as plain loops on
-a few entries, whose time, scaled up to all entries, is the rival. Run with
+a few features, whose time, scaled up to all features, is the rival. Run with
 OMP_NUM_THREADS=1.
 """
 

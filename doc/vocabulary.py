@@ -41,7 +41,7 @@ NOTIONS = {
         ("group", "clusters", "blocks", "subjects"),
     ),
     "features": (
-        "The entries: columns, or groups of columns that move together",
+        "The features: columns, or groups of columns that move together",
         ("columns", "entries", "variables", "inputs", "feature_idx"),
     ),
     "feature_names": (
@@ -53,7 +53,7 @@ NOTIONS = {
         ("categories", "cat_features", "categorical", "nominal"),
     ),
     "grid": (
-        "The values that an entry moves through",
+        "The values that a feature moves through",
         ("values_to_try", "n_values", "n_cells", "points", "bins_of"),
     ),
     "n_bins": (
@@ -66,7 +66,7 @@ NOTIONS = {
     ),
     "tol": ("The error of drawing at which draws stop", ("tolerance", "precision")),
     "conditional": (
-        "What the rows that an entry's values come from have in common",
+        "What the rows that a feature's values come from have in common",
         ("subgroups", "given", "partition"),
     ),
     "keep_rows": (

@@ -44,7 +44,7 @@ axes[1].set_title("H: also pairs of inputs that do not matter")
 
 for imp in (conditional, share):
     print(imp.statistic)
-    print(imp.to_frame().head(3)[["entry", "importance"]].round(2).to_string())
+    print(imp.to_frame().head(3)[["feature", "importance"]].round(2).to_string())
 
 # %%
 # So read H together with the importances, and compute it only for inputs that matter:
@@ -53,7 +53,7 @@ importances = SensitivityImportance().fit(model, X, y)
 strong = [int(j) for j in np.flatnonzero(importances.importances_ > 0.1)]
 print(importances.to_frame().head(6).round(2).to_string(index=False))
 of_strong = InteractionImportance(statistic="h", features=strong).fit(model, X)
-print(of_strong.to_frame().head(3)[["entry", "importance"]].round(2))
+print(of_strong.to_frame().head(3)[["feature", "importance"]].round(2))
 
 # %%
 # The last picture shows the effect of x0 for a small, a middle and a large x1. If x1 is

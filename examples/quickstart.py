@@ -37,13 +37,13 @@ table = compare_importances(models, X, y)
 
 fitted = {name.partition("/")[0]: imp for name, imp in table.fitted.items()}
 print(f"{'':6}" + "".join(f"{name:>22}" for name in fitted))
-for entry, row in table.iterrows():
+for feature, row in table.iterrows():
     cells = [
         f"{row[column]:10.3f} ± {row[f'{column}/standard_error']:.3f} "
         f"({row[f'{column}/rank']:2.0f})"
         for column in table.fitted
     ]
-    print(f"{entry:6}" + "".join(f"{cell:>22}" for cell in cells))
+    print(f"{feature:6}" + "".join(f"{cell:>22}" for cell in cells))
 print(
     f"{'GoFit':6}"
     + "".join(f"{imp.goodness_of_fit_:17.2f}{'':5}" for imp in fitted.values())

@@ -56,7 +56,7 @@ ResponseMethod: TypeAlias = Literal[
     "auto", "predict_proba", "decision_function", "predict"
 ]
 Scoring: TypeAlias = str | Callable[..., float] | None
-# "subgroups", "residuals", labels, labels of each entry, or an estimator.
+# "subgroups", "residuals", labels, labels of each feature, or an estimator.
 Conditional: TypeAlias = (
     Literal["subgroups", "residuals"]
     | ArrayLike

@@ -36,7 +36,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.table import (
-    Entry,
+    Feature,
     SparseTable,
     as_table,
     column_position,
@@ -139,8 +139,8 @@ def permutation_importance(
     scorer = check_scoring(estimator, scoring=scoring)
     weight = {} if sample_weight is None else {"sample_weight": sample_weight}
     table = as_table(X)
-    entries = resolve_features(None, table.names, table.n_columns)
-    responses = Responses(estimator, table, entries)
+    features = resolve_features(None, table.names, table.n_columns)
+    responses = Responses(estimator, table, features)
     donors = _shuffles(seed, table.n_samples, n_repeats)
     # one worker scores all columns, which may then share their work
     smooth, together = names <= SMOOTH, effective_n_jobs(n_jobs) == 1
@@ -286,10 +286,10 @@ def partial_dependence(
     if method == "recursion" or recursive or not hasattr(X, "shape"):
         return function(**given)
     table = as_table(X)
-    entry = _moved_entry(features, table)
-    if entry is None:
+    feature = _moved_feature(features, table)
+    if feature is None:
         return function(**given)
-    problem, response = Responses(estimator, table, [entry]).of(response_method)
+    problem, response = Responses(estimator, table, [feature]).of(response_method)
     # scikit-learn refuses labels
     if response is None or problem.model.kind == "label":
         return function(**given)
@@ -300,17 +300,17 @@ def partial_dependence(
     grid = cartesian(result.grid_values).astype(np.float64)
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":
         grid = grid.astype(X.dtype).astype(np.float64)  # as X stores them
-    if not _kept_as_given(table, entry.columns, grid):
+    if not _kept_as_given(table, feature.columns, grid):
         return function(**given)
-    found = _curves_on(grid, problem, response, entry, kind, sample_weight)
+    found = _curves_on(grid, problem, response, feature, kind, sample_weight)
     for name, numbers in zip(("average", "individual"), found):
         if name in result:
             result[name] = numbers.reshape(result[name].shape)
     return result
 
 
-def _moved_entry(features, table):
-    """The entry that scikit-learn's `features` name, None where this cannot tell."""
+def _moved_feature(features, table):
+    """The feature that scikit-learn's `features` name, None where this cannot tell."""
     given = [features] if isinstance(features, str | Integral) else list(features)
     try:
         columns = tuple(column_position(f, table.names, table.n_columns) for f in given)
@@ -319,7 +319,7 @@ def _moved_entry(features, table):
     takes_numbers = all(map(table.takes_numbers, columns))
     if len(set(columns)) < len(columns) or not takes_numbers:
         return None
-    return Entry("moved", columns, len(columns) > 1)
+    return Feature("moved", columns, len(columns) > 1)
 
 
 class _Unmoved(StandIn):
@@ -358,7 +358,7 @@ def _kept_as_given(table, columns, grid):
     return bool(kept.all())
 
 
-def _curves_on(grid, problem, response, entry, kind, sample_weight):
+def _curves_on(grid, problem, response, feature, kind, sample_weight):
     """Averages and the curves of all rows, if wanted, on a grid.
 
     Parameters
@@ -366,7 +366,7 @@ def _curves_on(grid, problem, response, entry, kind, sample_weight):
     grid : ndarray of shape (n_points, n_columns)
     problem : Problem
     response : Response
-    entry : Entry
+    feature : Feature
     kind : {"average", "individual", "both"}
     sample_weight : array-like of shape (n_samples,) or None
 
@@ -377,10 +377,10 @@ def _curves_on(grid, problem, response, entry, kind, sample_weight):
     """
     values, back = np.unique(grid, axis=0, return_inverse=True)
     back = np.ravel(back)
-    if len(entry.columns) == 1:
+    if len(feature.columns) == 1:
         values = values[:, 0]
     equal = np.full(len(values), 1.0 / len(values))
-    move = Move(entry, values, None, equal, None, False)
+    move = Move(feature, values, None, equal, None, False)
     n = problem.table.n_samples
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
     weights = weights / weights.sum()

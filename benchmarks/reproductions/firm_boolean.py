@@ -65,7 +65,7 @@ def importances(estimator, y=None):
     for place, value in zip(functions, imp.signed_importances_[:, 0]):
         pairs[place] = value
     signed = singles.signed_importances_[:, 0]
-    everything = dict(zip(imp.entry_names_, imp.signed_importances_[:, 0]))
+    everything = dict(zip(imp.features_, imp.signed_importances_[:, 0]))
     everything.update(zip(NAMES, signed))
     return np.column_stack([signed, -signed]).ravel(), pairs, everything
 

@@ -38,7 +38,7 @@ def draw():
     _, axes = plt.subplots(
         1, 3, figsize=(11, 3.6), layout="constrained", sharex=True, sharey=True
     )
-    for name, ax in zip(firm.entry_names_, axes):
+    for name, ax in zip(firm.features_, axes):
         t, q = firm.conditional_scores_[name]
         values, averages = marginal.curves_[name]
         ax.plot(values, averages, color="#0072B2", lw=2, label="partial dependence")
@@ -62,7 +62,7 @@ def main():
         .importances_,
     }
     print(f"standard deviation of the score: {score(X).std():.3f}")
-    print(f"{'':26s}" + "".join(f"{name:>8s}" for name in firm.entry_names_))
+    print(f"{'':26s}" + "".join(f"{name:>8s}" for name in firm.features_))
     for label, values in rows.items():
         print(f"{label:26s}" + "".join(f"{value:8.3f}" for value in values))
 

@@ -61,16 +61,16 @@ def conjunctions(seed=0):
 
 
 def draw(n_shown=10):
-    """The most important entries of both, as bars."""
+    """The most important features of both, as bars."""
     import matplotlib.pyplot as plt
 
     first, (second, counts) = products(), conjunctions()
     _, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     for ax, imp in zip(axes, (first, second)):
         order = np.argsort(imp.ranking_)[:n_shown][::-1]
-        labels = [imp.entry_names_[e] for e in order]
+        labels = [imp.features_[e] for e in order]
         if imp is second:
-            labels = [f"{imp.entry_names_[e]}   ({counts[e]} rows)" for e in order]
+            labels = [f"{imp.features_[e]}   ({counts[e]} rows)" for e in order]
         errors = 1.96 * imp.standard_errors_[order] if imp is first else None
         ax.barh(labels, imp.importances_[order], xerr=errors, color="#0072B2")
         ax.set_xlabel("FIRM, standardised")
@@ -85,7 +85,7 @@ def main():
     second, counts = conjunctions()
     print("\nconjunction      importance   training rows")
     for e in np.argsort(second.ranking_)[:8]:
-        name, value = second.entry_names_[e], second.signed_importances_[e, 0]
+        name, value = second.features_[e], second.signed_importances_[e, 0]
         print(f"{name:16s} {value:+10.3f} {counts[e]:15d}")
 
 

@@ -69,7 +69,7 @@ def print_tables(importances, strengths, pairs):
         first = np.bincount(strengths[key].argmax(axis=1), minlength=len(mean))
         tables.append(
             [
-                f"{pairs.entry_names_[p]:>8} {mean[p]:7.3f} ({first[p]})"
+                f"{pairs.features_[p]:>8} {mean[p]:7.3f} ({first[p]})"
                 for p in np.argsort(-mean)[:10]
             ]
         )
@@ -86,7 +86,7 @@ def draw():
     for ax, key in zip(axes, [("network", "conditional_std"), ("boosting", "h")]):
         mean, spread = strengths[key].mean(axis=0), strengths[key].std(axis=0)
         top = np.argsort(-mean)[:10][::-1]
-        names = [pairs.entry_names_[p] for p in top]
+        names = [pairs.features_[p] for p in top]
         ax.barh(names, mean[top], xerr=spread[top], color="#0072B2", ecolor="0.3")
         ax.set_xlabel(TITLES[key])
         ax.set_xlim(0)

@@ -81,8 +81,8 @@ def main():
         order = np.argsort(-shown.mean(axis=1).to_numpy(), kind="stable")
         print(f"\n{data.__doc__}\n")
         print(f"{'':16}" + "".join(f"{name:>18}" for name in shown.columns))
-        for entry, row in shown.iloc[order].iterrows():
-            print(f"{entry:16}" + "".join(f"{value:18.3f}" for value in row))
+        for feature, row in shown.iloc[order].iterrows():
+            print(f"{feature:16}" + "".join(f"{value:18.3f}" for value in row))
         fitted = [compared.fitted[column] for column in columns]
         print(f"{'D_y':16}" + "".join(f"{imp.scale_:18.3f}" for imp in fitted))
         fits = "".join(f"{imp.goodness_of_fit_:18.3f}" for imp in fitted)

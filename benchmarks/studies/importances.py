@@ -17,7 +17,7 @@ from skvarimp import (
     SobolImportance,
     leave_out_importances,
 )
-from skvarimp._data.table import ArrayTable, Entry
+from skvarimp._data.table import ArrayTable, Feature
 from skvarimp._measures.out_of_bag import OutOfBag
 from skvarimp._measures.response_importance import Plan
 from skvarimp._measures.rows import interval_ends
@@ -183,13 +183,13 @@ def out_of_bag(samples=1000):
     forest = RandomForestRegressor(20, max_depth=4, random_state=0).fit(X, y)
     everything = np.arange(len(X))
     outside = [np.setdiff1d(everything, drawn) for drawn in forest.estimators_samples_]
-    entries = [Entry("x0", (0,)), Entry("x1", (1,))]
+    features = [Feature("x0", (0,)), Feature("x1", (1,))]
     measure = PermutationImportance(n_jobs=1)
 
     def outcome(X, y, rows):
         table, ones = ArrayTable(X), np.ones(len(X))
         trees = OutOfBag(forest.estimators_, rows, table, y, ones, "auto", "auto")
-        return trees.outcome(Plan(None, entries), measure)
+        return trees.outcome(Plan(None, features), measure)
 
     many = two_columns(10**7, 20_000)
     population = outcome(*many, [np.arange(20_000)] * 20).importances[:, 0]
@@ -310,8 +310,8 @@ def refitted(estimator, samples, n, correlation=0.3, known=True, **options):
 
 
 def ends_of(result):
-    """Ends of the intervals of a `LeaveOutResult`, in order of entries."""
-    table = result.interval().sort_values("entry")
+    """Ends of the intervals of a `LeaveOutResult`, in order of features."""
+    table = result.interval().sort_values("feature")
     return table["lower"].to_numpy(float), table["upper"].to_numpy(float)
 
 

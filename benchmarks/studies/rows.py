@@ -117,7 +117,7 @@ def intervals(samples=1000):
                     error = 1.96 * fit.standard_errors_[0]
                     plain += abs(fit.importances_[0] - true) <= error
                     row = fit.interval()
-                    row = row[row["entry"] == "x0"].iloc[0]
+                    row = row[row["feature"] == "x0"].iloc[0]
                     corrected += row["lower"] <= true <= row["upper"]
                 print(
                     f"{columns.__name__:12} {name:12} {n:4}  {plain / samples:.3f}  "
@@ -139,7 +139,7 @@ def ranks(samples=1000):
                     random = np.random.default_rng(draw)
                     X = columns(n, random)
                     measure.fit(bound(f), X, outcome(product, X, random))
-                    table = rank_intervals(measure).sort_values("entry")
+                    table = rank_intervals(measure).sort_values("feature")
                     low, high = table["lowest_rank"], table["highest_rank"]
                     # equal importances share their ranks
                     larger = (true[:, None] < true - 1e-12).sum(axis=1)
@@ -184,10 +184,10 @@ def differences(samples=1000):
             measure.fit(first, X)
             other.fit(second, X)
             table = importance_difference(measure, other)
-            level += table[table["entry"] == "x0"]["p_value"].iloc[0] <= 0.05
+            level += table[table["feature"] == "x0"]["p_value"].iloc[0] <= 0.05
             measure.fit(third, X)
             table = importance_difference(measure, other)
-            power += table[table["entry"] == "x0"]["p_value"].iloc[0] <= 0.05
+            power += table[table["feature"] == "x0"]["p_value"].iloc[0] <= 0.05
         print(f"{n:4}  {level / samples:.3f}  {power / samples:.3f}", flush=True)
 
 
@@ -200,7 +200,7 @@ def alike(values):
 
 def groups(samples=500, n_groups=60):
     """Coverage of 95% intervals where rows of a group are alike, five in each."""
-    print("measure       entry  with groups  without")
+    print("measure       feature  with groups  without")
     labels = np.repeat(np.arange(n_groups), 5)
     for name in ("pairs", "permutation"):
         measure = measures()[name]
@@ -214,8 +214,8 @@ def groups(samples=500, n_groups=60):
                 lower, upper = ends(measure)
                 covered[k] += (lower <= true) & (true <= upper)
         shares = np.column_stack([covered[:, :3], covered[:, :3].mean(axis=1)])
-        for entry, share in zip(("x0", "x1", "x2", "mean"), shares.T / samples):
-            line = f"{name:12}  {entry:5}  {share[0]:.3f}        {share[1]:.3f}"
+        for feature, share in zip(("x0", "x1", "x2", "mean"), shares.T / samples):
+            line = f"{name:12}  {feature:5}  {share[0]:.3f}        {share[1]:.3f}"
             print(line, flush=True)
 
 

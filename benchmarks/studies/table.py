@@ -1,4 +1,4 @@
-"""One line of a table for each entry of a study: how often the truth is inside."""
+"""One line of a table for each feature of a study: how often the truth is inside."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ HEAD = (
 
 
 def ends(fitted):
-    """Lower and upper ends of the package's own 95% intervals, in order of entries."""
+    """Lower and upper ends of the package's own 95% intervals, in order of features."""
     table = fitted.interval()
-    listed = list(table["entry"])
-    rows = [listed.index(name) for name in fitted.entry_names_]
+    listed = list(table["feature"])
+    rows = [listed.index(name) for name in fitted.features_]
     lower, upper = table["lower"].to_numpy(), table["upper"].to_numpy()
     return lower[rows].astype(float), upper[rows].astype(float)
 
@@ -22,7 +22,7 @@ class Coverage:
 
     Parameters
     ----------
-    truth : ndarray of shape (n_entries,) or None
+    truth : ndarray of shape (n_features,) or None
         None takes the mean of the estimates.
     """
 
@@ -47,7 +47,7 @@ class Coverage:
         self.add(fitted.importances_, errors, ends(fitted))
 
     def report(self, name):
-        """Print a line per entry."""
+        """Print a line per feature."""
         values, errors = np.array(self.values), np.array(self.errors)
         lower, upper = np.array(self.bounds).swapaxes(0, 1)
         truth = values.mean(axis=0) if self.truth is None else self.truth
@@ -59,7 +59,7 @@ class Coverage:
             small = np.mean(p_values[:, j] <= 0.05)
             small = "" if np.isnan(p_values).any() else f"{small:9.3f}"
             print(
-                f"{name + f', entry {j}':54s} {true:8.4f} {values[:, j].mean():8.4f} "
+                f"{name + f', feature {j}':54s} {true:8.4f} {values[:, j].mean():8.4f} "
                 f"{ratio[j]:12.3f} {inside[j]:8.3f} {small}",
                 flush=True,
             )

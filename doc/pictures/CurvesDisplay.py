@@ -7,4 +7,4 @@ X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 forest = RandomForestRegressor(50, min_samples_leaf=5, random_state=0).fit(X, y)
 
 curves = PartialDependenceImportance(kind="individual").fit(forest, X)
-curves.plot_curves(max_entries=3, centred=True, figsize=(6.4, 2.6))
+curves.plot_curves(max_features=3, centred=True, figsize=(6.4, 2.6))

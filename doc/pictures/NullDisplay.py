@@ -5,4 +5,4 @@ from skvarimp import null_importances
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 null = null_importances(LinearRegression(), X, y, random_state=0)
-null.plot(max_entries=6, label="mean squared error gained")
+null.plot(max_features=6, label="mean squared error gained")

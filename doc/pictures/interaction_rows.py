@@ -15,5 +15,5 @@ of_rows = PartialDependenceImportance(
     kind="individual", statistic="std", features=["bmi", "s5", "s6", "s3", "sex"]
 )
 of_rows.fit(model.fit(X, y), X).plot_curves(
-    max_entries=3, centred=True, figsize=(6.4, 2.6)
+    max_features=3, centred=True, figsize=(6.4, 2.6)
 )

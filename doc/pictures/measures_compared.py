@@ -14,7 +14,7 @@ def draw(title):
     table = table_of(X, y, models, filters)
     correlations = table.corr(method="spearman").to_numpy()
     display = MatrixDisplay(correlations, list(table), "rank correlation")
-    display.plot(max_entries=len(correlations), title=title, figsize=(8.2, 7.4))
+    display.plot(max_features=len(correlations), title=title, figsize=(8.2, 7.4))
     # the colours of all three pictures mean the same
     display.ax_.collections[-1].set(cmap="RdBu_r", norm=Normalize(-1, 1))
 

@@ -41,7 +41,7 @@ def compare_importances(
 ) -> Comparison:
     """Importances of several fitted models under several measures, in one table.
 
-    All measures that watch the same response of the same entries of a model share
+    All measures that watch the same response of the same features of a model share
     one walk through its response.
 
     Parameters
@@ -63,13 +63,13 @@ def compare_importances(
         Labels of rows that may depend on each other, for the standard errors of the
         measures that have them.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each entry of each
-        measure's fit. One that stops leaves the other entries of that fit NaN.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each feature of each
+        measure's fit. One that stops leaves the other features of that fit NaN.
 
     Returns
     -------
     Comparison
-        A pandas DataFrame with one row per entry, sorted by the first column, and for
+        A pandas DataFrame with one row per feature, sorted by the first column, and for
         every model and measure the columns ``model/measure``,
         ``model/measure/standard_error`` (NaN where there is none) and
         ``model/measure/rank``. Its `plot()` draws a `ComparisonDisplay`; its `fitted`
@@ -106,8 +106,8 @@ def compare_importances(
             )
         if measure.get_params(deep=False).get("statistic") == "h_total":
             raise ValueError(
-                "`importances` takes measures of entries, got statistic='h_total' for "
-                f"{name!r}, one number for all entries together. Use 'h_overall'."
+                "`importances` takes measures of features, got statistic='h_total' for "
+                f"{name!r}, one number for all features together. Use 'h_overall'."
             )
     fitted, labels = {}, {}
     for label, estimator in estimators.items():

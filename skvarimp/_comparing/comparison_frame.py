@@ -7,7 +7,7 @@ from skvarimp._display.html import comparison_html
 
 
 class Comparison(pd.DataFrame):
-    """Importances, errors and ranks by entry; see `compare_importances`."""
+    """Importances, errors and ranks by feature; see `compare_importances`."""
 
     _metadata = ["fitted", "labels"]  # noqa: RUF012 pandas' form
 
@@ -32,7 +32,7 @@ class Comparison(pd.DataFrame):
         """
         columns = {}
         for label, measure in fitted.items():
-            names = pd.Index(measure.entry_names_, name="entry")
+            names = pd.Index(measure.features_, name="feature")
             errors = measure.standard_errors_
             errors = np.nan if errors is None else errors
             columns[label] = pd.Series(measure.importances_, names)
@@ -45,8 +45,8 @@ class Comparison(pd.DataFrame):
     def _repr_html_(self):
         """Bars of the whole table; a part of it is shown as pandas shows it."""
         fitted = getattr(self, "fitted", None) or {}
-        entries = {name for of in fitted.values() for name in of.entry_names_}
-        whole = fitted and self.shape == (len(entries), 3 * len(fitted))
+        features = {name for of in fitted.values() for name in of.features_}
+        whole = fitted and self.shape == (len(features), 3 * len(fitted))
         return comparison_html(self) if whole else super()._repr_html_()
 
     def plot(self, ax=None, **kwargs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.frames import entry_frame, frame_of
+from skvarimp._data.frames import feature_frame, frame_of
 from skvarimp._data.statistics import holm, ranking, t_quantile
 from skvarimp._data.validation import check_confidence, check_labels
 from skvarimp._measures.base import BaseImportance
@@ -24,7 +24,7 @@ from skvarimp._types import Frame
 def importance_difference(
     first: BaseImportance, second: BaseImportance, *, confidence: float = 0.95
 ) -> Frame:
-    """Differences of two importances of the same entries, with tests.
+    """Differences of two importances of the same features, with tests.
 
     Two importances of the same rows (two models, or two measures on one scale) are
     compared row by row, so that what moves both in the same way cancels. Importances of
@@ -34,21 +34,21 @@ def importance_difference(
     Parameters
     ----------
     first, second : importance instances
-        Fitted with ``keep_rows=True``, with the same entries.
+        Fitted with ``keep_rows=True``, with the same features.
     confidence : float, default=0.95
         Of each interval by itself.
 
     Returns
     -------
-    frame of shape (n_entries, 7)
-        Columns entry, difference (first minus second), standard_error, lower, upper,
+    frame of shape (n_features, 7)
+        Columns feature, difference (first minus second), standard_error, lower, upper,
         p_value (two-sided, of no difference) and adjusted_p_value (Holm, over the
-        entries), largest absolute difference first.
+        features), largest absolute difference first.
 
     Raises
     ------
     ValueError
-        If an importance has kept no rows, the entries differ, or the same rows have
+        If an importance has kept no rows, the features differ, or the same rows have
         other weights.
 
     Notes
@@ -71,12 +71,12 @@ def importance_difference(
     >>> old = ALEImportance(keep_rows=True).fit(lambda X: X[:, 0] + X[:, 1], X)
     >>> new = ALEImportance(keep_rows=True).fit(lambda X: 2 * X[:, 0] + X[:, 1], X)
     >>> table = importance_difference(new, old)
-    >>> [(e, bool(p < 0.01)) for e, p in zip(table["entry"], table["p_value"])]
+    >>> [(e, bool(p < 0.01)) for e, p in zip(table["feature"], table["p_value"])]
     [('x0', True), ('x1', False)]
     """
     check_confidence(confidence)
     ours, theirs = rows_of(first), rows_of(second)
-    order = _matching(first.entry_names_, second.entry_names_)
+    order = _matching(first.features_, second.features_)
     difference = first.importances_ - second.importances_[order]
     psi, other = ours.influences, theirs.influences[:, order]
     if _same_rows(ours, theirs):
@@ -99,7 +99,7 @@ def importance_difference(
         "adjusted_p_value": holm(p_values),
     }
     ranks = ranking(np.abs(difference))
-    return entry_frame(first.entry_names_, ranks, columns, first._frame_library)
+    return feature_frame(first.features_, ranks, columns, first._frame_library)
 
 
 def _matching(names, others):
@@ -107,7 +107,7 @@ def _matching(names, others):
     if sorted(names) != sorted(others):
         alone = sorted(set(names) ^ set(others))
         raise ValueError(
-            f"The two importances must have the same entries; only one has {alone}. "
+            f"The two importances must have the same features; only one has {alone}. "
             "Fit both with the same `features`."
         )
     place = {name: e for e, name in enumerate(others)}
@@ -171,11 +171,11 @@ def importance_by_cohort(
 
     Returns
     -------
-    frame of shape (n_cohorts * n_entries, 9)
-        Columns cohort, entry, n_samples (rows of positive weight), importance,
+    frame of shape (n_cohorts * n_features, 9)
+        Columns cohort, feature, n_samples (rows of positive weight), importance,
         standard_error, lower, upper, difference (to all other rows; NaN for a single
         cohort) and p_value (two-sided, of no difference), the cohorts in sorted order,
-        the most important entry of each first.
+        the most important feature of each first.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def importance_by_cohort(
     proportional to the cohort's importance, which is exact for a single cohort. The
     error of a cohort of one row (or one group) is not known: its numbers are NaN, with
     a warning. Statistics are corrected for skewness (Hall 1992). The p-values are not
-    adjusted for the number of cohorts and entries.
+    adjusted for the number of cohorts and features.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def importance_by_cohort(
     for c, name in enumerate(names.tolist()):
         numbers = _cohort_numbers(rows, drawn, of_row == c, confidence)
         for e in np.argsort(-numbers["importance"], kind="stable"):
-            row = {"cohort": name, "entry": importance.entry_names_[e]}
+            row = {"cohort": name, "feature": importance.features_[e]}
             row["n_samples"] = int(sizes[c])
             table.append(row | {key: float(of[e]) for key, of in numbers.items()})
     columns = {key: [row[key] for row in table] for key in table[0]}
@@ -237,7 +237,7 @@ def importance_by_cohort(
 
 
 def _cohort_numbers(rows: Rows, drawn, inside, confidence):
-    """Importance, error, interval, difference and p-value of each entry in a cohort."""
+    """The importance, error, interval, difference and p-value by feature."""
     n_inside, share = rows.units.count(inside), rows.weights[inside].sum()
     names = "importance", "standard_error", "lower", "upper", "difference", "p_value"
     numbers = dict.fromkeys(names, np.full(len(drawn), np.nan))

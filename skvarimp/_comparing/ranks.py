@@ -1,4 +1,4 @@
-"""`rank_intervals`: between which ranks the true importance of each entry lies."""
+"""`rank_intervals`: between which ranks the true importance of each feature lies."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from skvarimp._measures.rows import (
 from skvarimp._running.memory import slices
 from skvarimp._types import Frame
 
-SIMULATED_ENTRIES = 300  # above, all pairs of draws cost too much
-MOST_ENTRIES = 5000  # above, the table of all pairs takes too much memory
+SIMULATED_FEATURES = 300  # above, all pairs of draws cost too much
+MOST_FEATURES = 5000  # above, the table of all pairs takes too much memory
 DRAWS = 5000
 RESAMPLED_ROWS = 5000  # above, estimates are normal enough
 RESAMPLES = 1000
 
 
 def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> Frame:
-    """Ranks between which the true importances lie, jointly for all entries.
+    """Ranks between which the true importances lie, jointly for all features.
 
-    An entry's lowest rank is one more than the number of entries that are
-    significantly more important, its highest rank is the number of entries less
-    those that are significantly less important. All ordered pairs of entries are
+    A feature's lowest rank is one more than the number of features that are
+    significantly more important, its highest rank is the number of features less
+    those that are significantly less important. All ordered pairs of features are
     tested together, so that with probability `confidence` every true rank lies
     inside its interval. The model is held fixed; refits are the matter of
     `importance_across_folds`.
@@ -45,8 +45,8 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
 
     Returns
     -------
-    frame of shape (n_entries, 7)
-        Columns entry, importance, lower and upper (simultaneous over the entries),
+    frame of shape (n_features, 7)
+        Columns feature, importance, lower and upper (simultaneous over the features),
         rank, lowest_rank and highest_rank, most important first, in the library of
         X's frame.
 
@@ -54,20 +54,20 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     ------
     ValueError
         If the importance was fitted without ``keep_rows=True``, or has more than
-        5000 entries.
+        5000 features.
 
     Notes
     -----
     The covariance of the importances is that of their influences; errors of random
     draws add to the variances. Each difference is divided by its standard error and
-    corrected for its skewness (Hall 1992). Up to 300 entries the critical value is a
+    corrected for its skewness (Hall 1992). Up to 300 features the critical value is a
     quantile of the largest of all differences that are still undecided, from 5000
     normal draws with a fixed seed, again after each step in which pairs were decided
-    (step-down). Above 300 entries Holm's procedure replaces the draws.
+    (step-down). Above 300 features Holm's procedure replaces the draws.
 
     The simultaneous intervals take a quantile of the largest corrected statistic of
-    the entries: in 1000 resamples of the influences up to 5000 rows, in the normal
-    draws for more rows, and by Bonferroni's bound above 300 entries.
+    the features: in 1000 resamples of the influences up to 5000 rows, in the normal
+    draws for more rows, and by Bonferroni's bound above 300 features.
 
     References
     ----------
@@ -85,17 +85,17 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     >>> model = lambda X: 2 * X[:, 0] + X[:, 1] + 0.99 * X[:, 2]
     >>> imp = ALEImportance(keep_rows=True).fit(model, X)
     >>> ranks = rank_intervals(imp)
-    >>> ranks[["entry", "lowest_rank", "highest_rank"]].values.tolist()
+    >>> ranks[["feature", "lowest_rank", "highest_rank"]].values.tolist()
     [['x0', 1, 1], ['x2', 2, 3], ['x1', 2, 3]]
     """
     check_confidence(confidence)
     rows = rows_of(importance)
     estimates = importance.importances_
     n = len(estimates)
-    if n > MOST_ENTRIES:
+    if n > MOST_FEATURES:
         raise ValueError(
-            f"rank_intervals compares all pairs of at most {MOST_ENTRIES} entries, got "
-            f"{n}. Name fewer in `features`."
+            f"rank_intervals compares all pairs of at most {MOST_FEATURES} features, "
+            f"got {n}. Name fewer in `features`."
         )
     terms, drawn = rows.terms(rows.influences), drawing_errors(importance)
     errors, skew = error_and_skewness(terms, drawn)
@@ -119,11 +119,11 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
 
 
 def _tested(estimates, terms, drawn, freedom, confidence):
-    """Which entries are significantly more important than which others.
+    """Which features are significantly more important than which others.
 
     Parameters
     ----------
-    estimates : ndarray of shape (n_entries,)
+    estimates : ndarray of shape (n_features,)
     terms, drawn
         See `error_and_skewness`.
     freedom : int
@@ -131,14 +131,14 @@ def _tested(estimates, terms, drawn, freedom, confidence):
 
     Returns
     -------
-    greater : ndarray of bool of shape (n_entries, n_entries)
+    greater : ndarray of bool of shape (n_features, n_features)
     quantile : float
-        For intervals of all entries together.
+        For intervals of all features together.
     """
     n, alpha, size = len(estimates), 1.0 - confidence, unit_of(estimates)
     estimates, terms, drawn = estimates / size, terms / size, drawn / size
     statistics, pair_errors, covariance = _differences(estimates, terms, drawn)
-    if n <= SIMULATED_ENTRIES:
+    if n <= SIMULATED_FEATURES:
         draws = _normal_draws(covariance, DRAWS)
         greater = _step_down(statistics, pair_errors, draws, alpha)
         errors = np.sqrt(np.diag(covariance))
@@ -153,7 +153,7 @@ def _tested(estimates, terms, drawn, freedom, confidence):
 def _differences(estimates, terms, drawn):
     """Corrected studentised differences of all pairs, their errors, the covariance.
 
-    statistics[j, k] is large where entry j is more important than entry k.
+    statistics[j, k] is large where feature j is more important than feature k.
     """
     covariance = terms @ terms.T + np.diag(drawn**2)
     variances = np.diag(covariance)
@@ -175,7 +175,7 @@ def _differences(estimates, terms, drawn):
 
 
 def _joint_quantile(terms, drawn, draws, errors, freedom, confidence):
-    """The quantile of the largest corrected statistic of all entries."""
+    """The quantile of the largest corrected statistic of all features."""
     if terms.shape[1] <= RESAMPLED_ROWS:
         return np.quantile(_largest_resampled(terms, drawn), confidence)
     largest = np.abs(divided(draws, errors)).max(axis=1, initial=0.0)
@@ -184,13 +184,13 @@ def _joint_quantile(terms, drawn, draws, errors, freedom, confidence):
 
 
 def _largest_resampled(terms, drawn):
-    """The largest corrected statistic of all entries, in each resample of the rows.
+    """The largest corrected statistic of all features, in each resample of the rows.
 
     Parameters
     ----------
-    terms : ndarray of shape (n_entries, n_rows)
+    terms : ndarray of shape (n_features, n_rows)
         What the rows add to the sampling errors.
-    drawn : ndarray of shape (n_entries,)
+    drawn : ndarray of shape (n_features,)
         Errors of random draws.
     """
     random, n = np.random.RandomState(0), terms.shape[1]
@@ -214,7 +214,7 @@ def _largest_resampled(terms, drawn):
 
 
 def _normal_draws(covariance, n_draws):
-    """Normal draws with a covariance, (n_draws, n_entries); always the same."""
+    """Normal draws with a covariance, (n_draws, n_features); always the same."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     normal = np.random.RandomState(0).normal(size=(n_draws, len(values)))
@@ -222,7 +222,7 @@ def _normal_draws(covariance, n_draws):
 
 
 def _step_down(statistics, errors, draws, alpha):
-    """Which entries j are significantly more important than which k."""
+    """Which features j are significantly more important than which k."""
     n = len(statistics)
     greater = np.isposinf(statistics)
     undecided = (errors > 0) & ~np.eye(n, dtype=bool)

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False
-"""Rows go down trees: the pieces of each row's curve of each entry that moves.
+"""Rows go down trees: the pieces of each row's curve of each feature that moves.
 
 Each leaf that `TreeWalk` reaches off a row's own path is a step up and a step down in
 one curve. Tree by tree, so that a tree's nodes stay in the cache, the steps are listed

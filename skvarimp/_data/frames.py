@@ -289,21 +289,21 @@ def frame_library(native):
     return module if module in {"pandas", "polars", "pyarrow"} else "pandas"
 
 
-def entry_frame(entry_names, ranks, columns, library):
-    """Table of the entries, most important first.
+def feature_frame(feature_names, ranks, columns, library):
+    """Table of the features, most important first.
 
     Parameters
     ----------
-    entry_names : list of str
-    ranks : ndarray of shape (n_entries,)
+    feature_names : list of str
+    ranks : ndarray of shape (n_features,)
         1 = most important.
     columns : dict
-        Name -> ndarray of shape (n_entries,), in the order of the names.
+        Name -> ndarray of shape (n_features,), in the order of the names.
     library : {"pandas", "polars", "pyarrow"}
     """
     order = np.argsort(ranks, kind="stable")
     columns = {name: values[order] for name, values in columns.items()}
-    return frame_of({"entry": [entry_names[e] for e in order]} | columns, library)
+    return frame_of({"feature": [feature_names[e] for e in order]} | columns, library)
 
 
 def frame_of(columns, library):
@@ -322,6 +322,6 @@ def require_pandas():
     except ImportError:
         raise ImportError(
             "A table of importances is a pandas DataFrame. Install it with "
-            "`pip install pandas`, or read `importances_` and `entry_names_`."
+            "`pip install pandas`, or read `importances_` and `features_`."
         ) from None
     return pd

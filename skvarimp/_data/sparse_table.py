@@ -89,7 +89,7 @@ class SparseTable(Table):
         """Give a matrix the format of X, index type included (some models insist).
 
         Diagonals (DIA) become CSR: rows taken here and there have as many diagonals
-        as entries, each as long as a row.
+        as features, each as long as a row.
         """
         form = self.native.format
         X = X.asformat("csr" if form == "dia" else form)

@@ -102,11 +102,11 @@ def ranking(importances):
 
     Parameters
     ----------
-    importances : ndarray of shape (n_entries,)
+    importances : ndarray of shape (n_features,)
 
     Returns
     -------
-    ndarray of shape (n_entries,)
+    ndarray of shape (n_features,)
     """
     order = np.argsort(-importances, kind="stable")  # NaN sorts last
     return np.argsort(order) + 1
@@ -153,7 +153,7 @@ class Units:
     ----------
     n : int
         Number of groups, or of rows without groups, of positive weight.
-    weights : ndarray of shape (n_rows,) or (n_entries, n_rows), or None
+    weights : ndarray of shape (n_rows,) or (n_features, n_rows), or None
         They sum to 1. Of a row that stands for several of equal influence, the root of
         the sum of their squared weights. None where others weigh the influences.
     thirds : ndarray of the shape of `weights`, or None
@@ -270,7 +270,7 @@ class Units:
         return self.error_of_sums(self.weighted_sums(influences))
 
     def error_of_columns(self, influences):
-        """The same from influences (n_rows, n_entries), which are written to."""
+        """The same from influences (n_rows, n_features), which are written to."""
         if self.groups is not None:
             return self.error(influences.T)
         influences *= influences

@@ -242,7 +242,7 @@ def as_array(values, name):
 
 
 @dataclass(frozen=True)
-class Entry:
+class Feature:
     """One column or one group of columns.
 
     Attributes
@@ -260,22 +260,22 @@ class Entry:
     is_group: bool = False
 
     def together_with(self, other):
-        """The columns of two entries as one, called ``first:second``."""
-        return Entry(f"{self.name}:{other.name}", self.columns + other.columns, True)
+        """The columns of two features as one, called ``first:second``."""
+        return Feature(f"{self.name}:{other.name}", self.columns + other.columns, True)
 
 
-def together(entries):
-    """Several entries as one."""
-    return reduce(Entry.together_with, entries)
+def together(features):
+    """Several features as one."""
+    return reduce(Feature.together_with, features)
 
 
 def check_known(name, names, parameter):
-    """Raise unless a name that a parameter gives is that of an entry."""
+    """Raise unless a name that a parameter gives is that of a feature."""
     if name not in names:
         shown = [*names] if len(names) <= 20 else [*list(names)[:20], "..."]
         raise ValueError(
             f"`{parameter}` names {name!r}, which is not among the {len(names)} "
-            f"entries: {shown}."
+            f"features: {shown}."
         )
 
 
@@ -311,7 +311,7 @@ def resolve_columns(features, names, n_columns, whose="seen by the estimator"):
     if features and all(isinstance(f, bool | np.bool_) for f in features):
         if len(features) != n_columns:
             raise ValueError(
-                f"`categorical_features` as a mask must have {n_columns} entries, one "
+                f"`categorical_features` as a mask must have {n_columns} values, one "
                 f"per column, got {len(features)}."
             )
         return frozenset(np.flatnonzero(features).tolist())
@@ -319,7 +319,7 @@ def resolve_columns(features, names, n_columns, whose="seen by the estimator"):
 
 
 def resolve_features(features, names, n_columns):
-    """Entries from the `features` parameter.
+    """Features from the `features` parameter.
 
     Parameters
     ----------
@@ -333,13 +333,13 @@ def resolve_features(features, names, n_columns):
 
     Returns
     -------
-    list of Entry
+    list of Feature
     """
     labels = column_names(names, n_columns)
     if n_columns == 0:
         raise ValueError("X has no columns.")
     if features is None:
-        return [Entry(name, (j,)) for j, name in enumerate(labels)]
+        return [Feature(name, (j,)) for j, name in enumerate(labels)]
     if isinstance(features, str | Integral | set | frozenset) or (
         isinstance(features, np.ndarray) and features.ndim == 0
     ):
@@ -354,7 +354,7 @@ def resolve_features(features, names, n_columns):
     if not given:
         raise ValueError("`features` is empty. Use features=None for every column.")
 
-    entries = []
+    resolved = []
     for label, feature in given:
         is_group = isinstance(feature, list | tuple) or np.ndim(feature) > 0
         members = list(feature) if is_group else [feature]
@@ -365,19 +365,19 @@ def resolve_features(features, names, n_columns):
             twice = labels[Counter(columns).most_common(1)[0][0]]
             raise ValueError(f"`features` has a group with {twice!r} twice.")
         name = "+".join(labels[j] for j in columns) if label is None else str(label)
-        entries.append(Entry(name, columns, is_group and len(columns) > 1))
-    _refuse_duplicates(entries)
-    return entries
+        resolved.append(Feature(name, columns, is_group and len(columns) > 1))
+    _refuse_duplicates(resolved)
+    return resolved
 
 
-def _refuse_duplicates(entries):
-    name, count = Counter(entry.name for entry in entries).most_common(1)[0]
+def _refuse_duplicates(features):
+    name, count = Counter(feature.name for feature in features).most_common(1)[0]
     if count > 1:
         raise ValueError(
-            f"`features` names the entry {name!r} {count} times. Name each entry once, "
-            "or use a dict with labels of your own."
+            f"`features` names the feature {name!r} {count} times. Name each feature "
+            "once, or use a dict with labels of your own."
         )
-    members, count = Counter(frozenset(e.columns) for e in entries).most_common(1)[0]
+    members, count = Counter(frozenset(e.columns) for e in features).most_common(1)[0]
     if count > 1:
-        same = [e.name for e in entries if frozenset(e.columns) == members]
+        same = [e.name for e in features if frozenset(e.columns) == members]
         raise ValueError(f"`features` names the same columns twice: {same}.")

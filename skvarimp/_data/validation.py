@@ -243,13 +243,13 @@ def check_length(y, n_samples):
     shape = (len(y),) if listed else getattr(y, "shape", ())
     if len(shape) > 0 and shape[0] != n_samples:
         raise ValueError(
-            f"y has {shape[0]} entries, but X has {n_samples} rows. Pass the y that "
+            f"y has {shape[0]} features, but X has {n_samples} rows. Pass the y that "
             "belongs to X."
         )
 
 
 def check_target(y, n_samples, structured=False):
-    """Return y as an array with one entry (or row of outputs) per row of X, or None.
+    """Return y as an array with one feature (or row of outputs) per row of X, or None.
 
     Parameters
     ----------

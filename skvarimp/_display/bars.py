@@ -41,23 +41,23 @@ class ImportanceDisplay(NamedRows):
 
     Parameters
     ----------
-    importances : array-like of shape (n_entries,)
+    importances : array-like of shape (n_features,)
         Lengths of the bars; NaN is not drawn.
-    entry_names : sequence of str
-        Names of the entries; long ones are wrapped, not cut off.
+    feature_names : sequence of str
+        Names of the features; long ones are wrapped, not cut off.
     label : str, default="importance"
         What the lengths are, below the bars.
-    intervals : array-like of shape (n_entries, 2), default=None
+    intervals : array-like of shape (n_features, 2), default=None
         Lower and upper ends, drawn as lines; NaN: none. `from_importance` draws the
         95% intervals of `interval`.
-    own : array-like of shape (n_entries,), default=None
-        The part of each importance that the entry has by itself, drawn as a darker
+    own : array-like of shape (n_features,), default=None
+        The part of each importance that the feature has by itself, drawn as a darker
         bar in front. The rest comes from interactions.
     lines : str, default="95% intervals"
         What the intervals are, said below the bars.
-    ranks : array-like of shape (n_entries, 2), default=None
-        Lowest and highest rank of each entry, written on the right.
-    directions : array-like of shape (n_entries,), default=None
+    ranks : array-like of shape (n_features, 2), default=None
+        Lowest and highest rank of each feature, written on the right.
+    directions : array-like of shape (n_features,), default=None
         Which way the response goes as values rise, as `directions_`: a triangle behind
         the name from 0.8 and from -0.8 on, a diamond in between; NaN and 0: none.
 
@@ -68,7 +68,7 @@ class ImportanceDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     bars_ : matplotlib BarContainer or Line2D
-        One bar or dot per entry shown, the most important first.
+        One bar or dot per feature shown, the most important first.
     errors_ : matplotlib ErrorbarContainer or None
         The intervals.
 
@@ -85,7 +85,7 @@ class ImportanceDisplay(NamedRows):
     """
 
     importances: ArrayLike
-    entry_names: Sequence[str]
+    feature_names: Sequence[str]
     _: KW_ONLY
     label: str = "importance"
     intervals: ArrayLike | None = None
@@ -117,7 +117,7 @@ class ImportanceDisplay(NamedRows):
         check_is_fitted(importance, "importances_")
         display = cls(
             importance.importances_,
-            importance.entry_names_,
+            importance.features_,
             label=importance._quantity() if label is None else label,
             intervals=np.column_stack(importance._ends()),
             directions=getattr(importance, "directions_", None),
@@ -143,7 +143,7 @@ class ImportanceDisplay(NamedRows):
         table = columns_of(frame)
         display = cls(
             table["importance"],
-            table["entry"],
+            table["feature"],
             intervals=np.column_stack([table["lower"], table["upper"]]),
             lines="simultaneous intervals",
             ranks=np.column_stack([table["lowest_rank"], table["highest_rank"]]),
@@ -155,21 +155,21 @@ class ImportanceDisplay(NamedRows):
         ax: Axes | None = None,
         *,
         kind: Literal["bars", "dots"] = "bars",
-        max_entries: int | None = None,
+        max_features: int | None = None,
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the rows, the most important entry on top.
+        """Draw the rows, the most important feature on top.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure that is large enough.
         kind : {"bars", "dots"}, default="bars"
-            A bar per entry, or a dot, which leaves all of its interval to be seen.
-        max_entries : int, default=None
-            Entries shown, the most important; a note says how many are not. None: 30,
+            A bar per feature, or a dot, which leaves all of its interval to be seen.
+        max_features : int, default=None
+            Features shown, the most important; a note says how many are not. None: 30,
             or as many as fit into `ax` or `figsize`.
         title : str, default=None
             Title of the picture.
@@ -184,11 +184,11 @@ class ImportanceDisplay(NamedRows):
             This object.
         """
         check_choice("kind", kind, ["bars", "dots"])
-        given = {"max_entries": max_entries, "title": title, "figsize": figsize}
+        given = {"max_features": max_features, "title": title, "figsize": figsize}
         return super().plot(ax, kind=kind, **given, **kwargs)
 
     def _rows(self, most, longest):
-        values = drawable(self.importances, (len(self.entry_names),), "importances")
+        values = drawable(self.importances, (len(self.feature_names),), "importances")
         return *self._largest(values, most, longest, self.label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
@@ -221,7 +221,7 @@ def _draw(ax, at, values, as_dots, style):
 
 
 def draw_intervals(ax, at, values, intervals, shown, **style):
-    """Draw the intervals of the entries shown; None where no end is known."""
+    """Draw the intervals of the features shown; None where no end is known."""
     if intervals is None:
         return None
     ends = drawable(intervals, (len(values), 2), "intervals")[shown]
@@ -240,7 +240,7 @@ class NullDisplay(NamedRows):
     """Importances as dots, with the bands of those for shuffled targets.
 
     A band spans the middle 95% of the importances for shuffled targets. The p-value
-    and the family-wise p-value of each entry stand on the right.
+    and the family-wise p-value of each feature stand on the right.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class NullDisplay(NamedRows):
 
     @classmethod
     def from_null(cls, null: Any, *, label: str = "importance", **kwargs: Any) -> Self:
-        """Draw what `null_importances` returned, the most important entries first.
+        """Draw what `null_importances` returned, the most important features first.
 
         Parameters
         ----------
@@ -296,13 +296,13 @@ class NullDisplay(NamedRows):
             The drawn display.
         """
         columns = null.importances, null.null.T, null.pvalues, null.familywise_pvalues
-        of_entries = list(zip(null.entry_names, *columns))
-        panels = [of_entries[e] for e in np.argsort(null.ranking, kind="stable")]
+        of_features = list(zip(null.feature_names, *columns))
+        panels = [of_features[e] for e in np.argsort(null.ranking, kind="stable")]
         return cls(panels, label=label).plot(**kwargs)
 
     def _rows(self, most, longest):
         if len(self.panels) == 0:
-            raise ValueError("There is no entry to draw: `panels` is empty.")
+            raise ValueError("There is no feature to draw: `panels` is empty.")
         n, (names, values, null, *pvalues) = len(self.panels), zip(*self.panels)
         values = drawable(values, (n,), "panels")
         null = drawable(null, (n, np.size(null[0])), "panels")

@@ -41,14 +41,14 @@ class ComparisonDisplay(NamedRows):
     Parameters
     ----------
     importances : dict
-        Measure -> {model -> array of shape (n_entries,)}; NaN is not drawn.
-    entry_names : sequence of str
-        Names of the entries.
+        Measure -> {model -> array of shape (n_features,)}; NaN is not drawn.
+    feature_names : sequence of str
+        Names of the features.
     intervals : dict, default=None
-        Measure -> {model -> array of shape (n_entries, 2)}, lower and upper ends, drawn
-        as lines; models may be missing.
-    directions : array-like of shape (n_entries, n_models), default=None
-        See `ImportanceDisplay`; an entry whose models differ has a diamond.
+        Measure -> {model -> array of shape (n_features, 2)}, lower and upper ends,
+        drawn as lines; models may be missing.
+    directions : array-like of shape (n_features, n_models), default=None
+        See `ImportanceDisplay`; a feature whose models differ has a diamond.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ComparisonDisplay(NamedRows):
     Notes
     -----
     Measures have scales of their own, so each has its panel; the models within a
-    panel share one. Entries are in the order of their mean importance, each column
+    panel share one. Features are in the order of their mean importance, each column
     divided by its largest.
 
     Examples
@@ -84,7 +84,7 @@ class ComparisonDisplay(NamedRows):
     """
 
     importances: Mapping[str, Mapping[str, ArrayLike]]
-    entry_names: Sequence[str]
+    feature_names: Sequence[str]
     _: KW_ONLY
     intervals: Mapping[str, Mapping[str, ArrayLike]] | None = None
     directions: ArrayLike | None = None
@@ -138,7 +138,7 @@ class ComparisonDisplay(NamedRows):
         bars = {what: dict(zip(names, importance.importances_per_output_.T))}
         ends = np.stack(importance._ends_per_output(), axis=-1)
         intervals = {what: dict(zip(names, np.moveaxis(ends, 1, 0)))}
-        display = cls(bars, importance.entry_names_, intervals=intervals)
+        display = cls(bars, importance.features_, intervals=intervals)
         return display.plot(**kwargs)
 
     @classmethod
@@ -158,13 +158,13 @@ class ComparisonDisplay(NamedRows):
             The drawn display.
         """
         table = columns_of(frame)
-        names = list(dict.fromkeys(table["entry"]))
+        names = list(dict.fromkeys(table["feature"]))
         place = {name: e for e, name in enumerate(names)}
         cohorts = [str(cohort) for cohort in table["cohort"]]
         numbers = [table[what] for what in ("importance", "lower", "upper")]
         drawn = {c: np.full((len(names), 3), np.nan) for c in cohorts}
-        for cohort, name, *of_entry in zip(cohorts, table["entry"], *numbers):
-            drawn[cohort][place[name]] = of_entry
+        for cohort, name, *of_feature in zip(cohorts, table["feature"], *numbers):
+            drawn[cohort][place[name]] = of_feature
         what = "importance in the cohort"
         bars = {what: {cohort: found[:, 0] for cohort, found in drawn.items()}}
         ends = {what: {cohort: found[:, 1:] for cohort, found in drawn.items()}}
@@ -175,7 +175,7 @@ class ComparisonDisplay(NamedRows):
         self,
         ax: Any = None,
         *,
-        max_entries: int | None = None,
+        max_features: int | None = None,
         kind: Literal["auto", "bars", "dots"] = "auto",
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
@@ -187,12 +187,12 @@ class ComparisonDisplay(NamedRows):
         ----------
         ax : matplotlib Axes or array-like of them, default=None
             One per measure; None makes a figure that is large enough.
-        max_entries : int, default=None
-            Entries shown, the most important; a note says how many are not. None: 30,
+        max_features : int, default=None
+            Features shown, the most important; a note says how many are not. None: 30,
             or as many as fit into `ax` or `figsize`.
         kind : {"auto", "bars", "dots"}, default="auto"
-            A bar per model and entry, or the dots of all models on one line per
-            entry; "auto": dots from 61 bars in a panel on.
+            A bar per model and feature, or the dots of all models on one line per
+            feature; "auto": dots from 61 bars in a panel on.
         title : str, default=None
             Title of the picture.
         figsize : (float, float), default=None
@@ -206,7 +206,7 @@ class ComparisonDisplay(NamedRows):
             This object.
         """
         check_choice("kind", kind, ["auto", "bars", "dots"])
-        shape = (len(self.entry_names),)
+        shape = (len(self.feature_names),)
         columns = {
             (measure, model): drawable(v, shape, f"importances[{measure!r}][{model!r}]")
             for measure, of_measure in self.importances.items()
@@ -218,7 +218,7 @@ class ComparisonDisplay(NamedRows):
         self._share = _mean_share(np.array(list(columns.values())))
         of_bars, n_panels = max(1.0, 0.4 + 0.45 * len(models)), len(self.importances)
         least = of_bars if kind == "bars" else OF_DOTS
-        names, below, shown = self._chosen(ax, max_entries, figsize, least, n_panels)
+        names, below, shown = self._chosen(ax, max_features, figsize, least, n_panels)
         many = len(models) * len(shown) > MOST_BARS
         dots = kind == "dots" or (kind == "auto" and many)
         size = row_size(names, OF_DOTS if dots else of_bars, self._n_lines, n_panels)
@@ -286,8 +286,8 @@ def by_measure(table):
     Returns
     -------
     importances, intervals : dict
-        Measure -> {model -> array of shape (n_entries,) or (n_entries, 2)}.
-    directions : ndarray of shape (n_entries, n_models)
+        Measure -> {model -> array of shape (n_features,) or (n_features, 2)}.
+    directions : ndarray of shape (n_features, n_models)
     """
     import pandas as pd
 
@@ -301,7 +301,7 @@ def by_measure(table):
         lower, upper = fitted._ends()
         known = {"lower": lower, "upper": upper}
         known["direction"] = getattr(fitted, "directions_", None)
-        known = pd.DataFrame(known, fitted.entry_names_).reindex(table.index)
+        known = pd.DataFrame(known, fitted.features_).reindex(table.index)
         known = known.to_numpy(dtype=np.float64)
         intervals.setdefault(measure, {})[model] = known[:, :2]
         directions = np.column_stack([directions, known[:, 2]])

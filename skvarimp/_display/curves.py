@@ -42,7 +42,7 @@ LABEL = "partial dependence"
 
 @dataclass(eq=False, repr=False)
 class CurvesDisplay:
-    """Partial dependence curves, one panel per entry, on one vertical scale.
+    """Partial dependence curves, one panel per feature, on one vertical scale.
 
     A numeric input is drawn as a line, with ticks above the axis at the deciles of its
     observed values. A categorical input is drawn as one point per level, also of single
@@ -110,13 +110,13 @@ class CurvesDisplay:
         check_has(importance, "curves_", "a PartialDependenceImportance")
         curves = []
         for e in np.argsort(importance.ranking_):
-            name = importance.entry_names_[e]
+            name = importance.features_[e]
             grid, averages = importance.curves_.get(name, (np.empty((0, 2)), None))
             if grid.ndim == 1:
                 curves.append((name, grid, averages.reshape(len(grid), -1)))
         if not curves:
             raise ValueError(
-                "There is no curve to draw: every entry is a group of columns. Read "
+                "There is no curve to draw: every feature is a group of columns. Read "
                 "`curves_`, or fit with single columns as `features`."
             )
         given = curves, _outputs(importance), importance.deciles_
@@ -158,7 +158,7 @@ class CurvesDisplay:
         ax: Any = None,
         *,
         ylabel: str = LABEL,
-        max_entries: int | None = None,
+        max_features: int | None = None,
         kind: Literal["both", "average", "individual"] = "both",
         centred: bool = False,
         band: float | None = None,
@@ -174,7 +174,7 @@ class CurvesDisplay:
             Axes to draw into, at least one per panel; None makes a figure.
         ylabel : str, default="partial dependence"
             Label of the vertical axes of curves, and of the colours of surfaces.
-        max_entries : int, default=None
+        max_features : int, default=None
             The most curves, and the most surfaces, that are drawn. None: 9, or as many
             as fit into `figsize`. Each output has its own surface.
         kind : {"both", "average", "individual"}, default="both"
@@ -202,11 +202,11 @@ class CurvesDisplay:
         """
         self._check_asked(kind, band, effect)
         columns, fit = _grid(figsize, OF_SURFACE if self.surfaces else OF_CURVES)
-        most = fit if max_entries is None else max_entries
+        most = fit if max_features is None else max_features
         n_outputs = len(self.output_names)
-        check_count("max_entries", most)
+        check_count("max_features", most)
         curves, surfaces = self.curves[:most], self.surfaces[:most]
-        if max_entries is None and figsize is not None:  # the panels are to fit
+        if max_features is None and figsize is not None:  # the panels are to fit
             surfaces = surfaces[: max(1, most // max(n_outputs, 1))]
         n_all, own_figure = len(self.curves) + len(self.surfaces), ax is None
         panels = [(s, o) for s in surfaces for o in range(n_outputs)]
@@ -226,7 +226,7 @@ class CurvesDisplay:
         if panels:
             axes = self.axes_[len(curves) : n]
             notes += self._draw_surfaces(axes, panels, effect, ylabel)
-        what = "entries" if self.curves else "pairs"
+        what = "features" if self.curves else "pairs"
         notes += not_shown(n_all - len(curves) - len(surfaces), n_all, what)
         self._write(notes, own_figure, bool(drawn) and kind != "individual")
         fit_labels(self.figure_.axes if own_figure else self.axes_[:n])

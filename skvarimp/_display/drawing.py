@@ -271,7 +271,7 @@ def _cut(word, longest):
     return word[: longest - 1 - behind] + "…" + word[len(word) - behind :]
 
 
-def not_shown(left, n, what="entries", limit=""):
+def not_shown(left, n, what="features", limit=""):
     """The lines that say how many of n things are not shown: one, or none."""
     verb = "is" if left == 1 else "are"
     return [f"{left} of {n} {what} {verb} not shown{limit}"] if left else []

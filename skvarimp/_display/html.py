@@ -61,12 +61,12 @@ def measure_html(measure):
         notes.append(LINES)
     columns.append(bars(measure._quantity(), values, *measure._ends()))
     columns.append(texts("rank", measure.ranking_))
-    table = _table(measure.entry_names_, measure.ranking_, columns)
+    table = _table(measure.features_, measure.ranking_, columns)
     return _page_of(measure, "; ".join(filter(None, [*notes, legend])), table)
 
 
 def comparison_html(table):
-    """Models side by side under each measure, with one row per entry.
+    """Models side by side under each measure, with one row per feature.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def comparison_html(table):
 
 
 def result_html(result, title, note, columns):
-    """The result of refits as a table of its entries.
+    """The result of refits as a table of its features.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def result_html(result, title, note, columns):
     title, note : str
     columns : list of Column
     """
-    return _page(title, note, _table(result.entry_names, result.ranking, columns))
+    return _page(title, note, _table(result.feature_names, result.ranking, columns))
 
 
 def selector_html(selector):
@@ -139,7 +139,7 @@ class Column:
     ----------
     heading : str
     cells : callable
-        Entry -> HTML of its cells.
+        Feature -> HTML of its cells.
     below : sequence of str, default=("",)
         Headings of single columns.
     n_cells : int, default=1
@@ -172,7 +172,7 @@ def bars(heading, values, lower, upper, below=("",)):
     Parameters
     ----------
     heading : str
-    values, lower, upper : ndarray of shape (n_entries,) or (n_entries, n_columns)
+    values, lower, upper : ndarray of shape (n_features,) or (n_features, n_columns)
     below : list of str, default=("",)
         Names of the columns.
     """
@@ -196,8 +196,8 @@ def bars(heading, values, lower, upper, below=("",)):
         return f'{number}<td class="track">{bar}</td>'
 
     def cells(e):
-        of_entry = (np.atleast_1d(part[e]) for part in (values, low, high))
-        return "".join(map(cell, *of_entry))
+        of_feature = (np.atleast_1d(part[e]) for part in (values, low, high))
+        return "".join(map(cell, *of_feature))
 
     return Column(heading, cells, below, n_cells)
 
@@ -207,7 +207,7 @@ def _directions(directions):
 
     Parameters
     ----------
-    directions : ndarray of shape (n_entries, n_models)
+    directions : ndarray of shape (n_features, n_models)
     """
     kinds = kinds_of_direction(directions)
     if not kinds.any():
@@ -224,16 +224,16 @@ def _places(values):
 
 
 def _table(names, ranks, columns):
-    """A table with a row for each of the first entries.
+    """A table with a row for each of the first features.
 
     Parameters
     ----------
     names : list of str
-    ranks : ndarray of shape (n_entries,)
+    ranks : ndarray of shape (n_features,)
     columns : list of Column
     """
     order = np.argsort(ranks, kind="stable")
-    head, below = "<th>entry</th>", "<th></th>"
+    head, below = "<th>feature</th>", "<th></th>"
     for column in columns:
         across = column.n_cells * len(column.below)
         head += f"<th colspan={across}>{escape(column.heading)}</th>"

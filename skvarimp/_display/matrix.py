@@ -37,7 +37,7 @@ from skvarimp._types import Axes
 
 LARGEST_WITH_NUMBERS = 12
 LONGEST_NAME, SMALLEST_NUMBER = 26, 4.5  # characters; points
-MOST, NAMES = 20, 0.9  # entries by default; size of names, relative to the font's
+MOST, NAMES = 20, 0.9  # features by default; size of names, relative to the font's
 # In equal steps of Oklab, see Ottosson (2020), "A perceptual color space for image
 # processing".
 WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c"]
@@ -45,7 +45,7 @@ WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c
 
 @dataclass(eq=False, repr=False)
 class MatrixDisplay:
-    """Heat map of a matrix with one row and one column per entry.
+    """Heat map of a matrix with one row and one column per feature.
 
     Of a symmetric matrix one triangle is drawn. Colours of values that are not negative
     are those of their square roots, so that small values can be told apart. With
@@ -53,10 +53,10 @@ class MatrixDisplay:
 
     Parameters
     ----------
-    matrix : ndarray of shape (n_entries, n_entries)
+    matrix : ndarray of shape (n_features, n_features)
         Values; NaN is left blank.
     names : list of str
-        Names of the entries.
+        Names of the features.
     label : str, default=""
         What the values are, beside the colour bar.
 
@@ -86,7 +86,7 @@ class MatrixDisplay:
     def from_importance(cls, importance: Any, **kwargs: Any) -> Self:
         """Draw the pairs of a fitted `InteractionImportance`.
 
-        Entries have the order of their columns, whatever the statistic is.
+        Features have the order of their columns, whatever the statistic is.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class MatrixDisplay:
         names = [name for name in importance.matrix_names_ if name in paired]
         matrix = pair_matrix(names, importance.pairs_, importance.importances_)
         display = cls(matrix, names, importance._quantity())
-        display._n_entries = len(importance.matrix_names_)
+        display._n_features = len(importance.matrix_names_)
         return display.plot(**kwargs)
 
     @with_fitting_text
@@ -114,7 +114,7 @@ class MatrixDisplay:
         self,
         ax: Axes | None = None,
         *,
-        max_entries: int | None = None,
+        max_features: int | None = None,
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
     ) -> Self:
@@ -124,8 +124,8 @@ class MatrixDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure.
-        max_entries : int, default=None
-            The most entries drawn, those with the largest sums of their rows; a note
+        max_features : int, default=None
+            The most features drawn, those with the largest sums of their rows; a note
             says how many are not. None: 20, or as many as fit into `ax` or `figsize`.
         title : str, default=None
             Title of the picture.
@@ -142,8 +142,8 @@ class MatrixDisplay:
             raise ValueError("`names` is empty: there is nothing to draw.")
         matrix = drawable(self.matrix, (n_named, n_named), "matrix")
         fit, longest = self._room(ax, figsize)
-        most = fit if max_entries is None else max_entries
-        check_count("max_entries", most)
+        most = fit if max_features is None else max_features
+        check_count("max_features", most)
         shown = np.argsort(-np.nansum(matrix, axis=1), kind="stable")[:most]
         shown = np.sort(shown)
         matrix, n = matrix[np.ix_(shown, shown)], len(shown)
@@ -160,7 +160,7 @@ class MatrixDisplay:
         plain([*ax.get_xticklabels(), *ax.get_yticklabels()])
         ax.tick_params(length=0, labelsize=NAMES * points())
         ax.spines[:].set_visible(False)
-        n_all = getattr(self, "_n_entries", n_named)
+        n_all = getattr(self, "_n_features", n_named)
         below = [*self._below, *not_shown(n_all - n, n_all)]
         ax.set(ylabel=self._beside, xlabel="\n".join(below))
         fit_labels([ax, bar.ax])
@@ -170,7 +170,7 @@ class MatrixDisplay:
         return self
 
     def _room(self, ax, figsize):
-        """How many entries fit, and how many characters of their names."""
+        """How many features fit, and how many characters of their names."""
         if ax is not None:
             figsize = cell_inches(first_axes(ax))
         if figsize is None:
@@ -318,7 +318,7 @@ class AssociationDisplay(MatrixDisplay):
                 "There are no associations to draw: `surrogates` must be True or a "
                 "number, got False. Use ImpurityImportance(surrogates=True)."
             )
-        return cls(importance.association_, importance.entry_names_).plot(**kwargs)
+        return cls(importance.association_, importance.features_).plot(**kwargs)
 
 
 @dataclass(eq=False, repr=False)
@@ -331,7 +331,7 @@ class DendrogramDisplay(NamedRows):
     ----------
     linkage : array-like of shape (n_columns - 1, 4)
         As SciPy's `average` returns it, of 1 - association.
-    entry_names : sequence of str
+    feature_names : sequence of str
         Names of the columns.
     threshold : float
         Groups that join at a smaller association stay apart. Drawn as a dashed line.
@@ -350,7 +350,7 @@ class DendrogramDisplay(NamedRows):
     """
 
     linkage: ArrayLike
-    entry_names: Sequence[str]
+    feature_names: Sequence[str]
     _: KW_ONLY
     threshold: float
     label: str = "mean association"
@@ -358,7 +358,7 @@ class DendrogramDisplay(NamedRows):
     _height, _most = 0.75, 40
 
     def _rows(self, most, longest):
-        n, below = len(self.entry_names), [self.label]
+        n, below = len(self.feature_names), [self.label]
         linkage = drawable(self.linkage, (n - 1, 4), "linkage")
         shown = np.arange(n)
         if n > most:
@@ -377,7 +377,7 @@ class DendrogramDisplay(NamedRows):
             cut = np.nextafter(1.0 - self.threshold, 2.0)
             how = {"color_threshold": cut, "above_threshold_color": "C0"}
             tree = hierarchy.dendrogram(linkage, no_plot=True, **how)
-        names = row_names(self.entry_names, shown[tree["leaves"]], longest)
+        names = row_names(self.feature_names, shown[tree["leaves"]], longest)
         return names, below, tree
 
     def _mark(self, ax, own_figure, keywords, tree):

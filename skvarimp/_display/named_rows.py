@@ -1,4 +1,4 @@
-"""Entries as named rows: the base of most displays, and marks that several draw."""
+"""Features as named rows: the base of most displays, and marks that several draw."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOXES = "boxes: middle half, whiskers: lowest to highest"
 
 
 class NamedRows:
-    """The base of displays with one named row of marks per entry.
+    """The base of displays with one named row of marks per feature.
 
     A subclass chooses the rows in `_rows(most, longest)`, from the most rows and the
     longest line of a name. It returns the names of the rows, the lines of text below
@@ -41,28 +41,28 @@ class NamedRows:
     that say what its marks are; or it draws several panels by a `plot` of its own.
     """
 
-    _most, _height = 30, 1.0  # entries; of a row, relative to that of one bar
+    _most, _height = 30, 1.0  # features; of a row, relative to that of one bar
     _n_lines = 4  # of text above and below the rows
-    _in_units = True  # whether entries are ordered by what is drawn
+    _in_units = True  # whether features are ordered by what is drawn
 
     @with_fitting_text
     def plot(
         self,
         ax: Axes | None = None,
         *,
-        max_entries: int | None = None,
+        max_features: int | None = None,
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the rows, the most important entry on top.
+        """Draw the rows, the most important feature on top.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw into; None makes a figure that is large enough.
-        max_entries : int, default=None
-            Entries shown, the most important; a note says how many are not. None: 30,
+        max_features : int, default=None
+            Features shown, the most important; a note says how many are not. None: 30,
             or 20 in `RowsDisplay` and 40 in `DendrogramDisplay`, or as many as fit
             into `ax` or `figsize`.
         title : str, default=None
@@ -79,7 +79,7 @@ class NamedRows:
             This object.
         """
         own_figure = ax is None
-        names, below, *chosen = self._chosen(ax, max_entries, figsize, self._height)
+        names, below, *chosen = self._chosen(ax, max_features, figsize, self._height)
         size = row_size(names, self._height, self._n_lines)
         ax = single_axes(ax, figsize, size, title)
         self.ax_, self.figure_ = ax, ax.figure
@@ -90,14 +90,16 @@ class NamedRows:
         fit_names(ax, names)
         return self
 
-    def _chosen(self, ax, max_entries, figsize, height, n_panels=1):
+    def _chosen(self, ax, max_features, figsize, height, n_panels=1):
         """The rows asked for, or as many as there is room for."""
-        most = self._most if max_entries is None else max_entries
-        check_count("max_entries", most)
+        most = self._most if max_features is None else max_features
+        check_count("max_features", most)
         share = 0.4 / n_panels**0.5
         room = Room(ax, figsize, LONGEST_LINE, share, self._n_lines)
         found = self._rows(most, room.longest)
-        if max_entries is None and (fit := room.rows(found[0], height)) < len(found[0]):
+        if max_features is None and (fit := room.rows(found[0], height)) < len(
+            found[0]
+        ):
             found = self._rows(fit, room.longest)
         return found
 
@@ -110,8 +112,8 @@ class NamedRows:
             limit = f", none above {values[shown[-1]]:.3g}"
         below = [label, *not_shown(len(known) - len(shown), n, limit=limit)]
         if len(known) < n:
-            below.append(f"{n - len(known)} of {n} entries have no importance")
-        return row_names(self.entry_names, shown, longest), below, shown
+            below.append(f"{n - len(known)} of {n} features have no importance")
+        return row_names(self.feature_names, shown, longest), below, shown
 
 
 class Room:
@@ -158,10 +160,10 @@ def columns_of(frame):
     return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
 
 
-def row_names(entry_names, shown, longest):
-    """The names of the entries shown, in lines that fit, two where there is no room."""
+def row_names(feature_names, shown, longest):
+    """The names of the features shown, in lines that fit, two at most."""
     n_lines = 2 if longest < LONGEST_LINE else None
-    return told_apart([str(entry_names[e]) for e in shown], longest, n_lines)
+    return told_apart([str(feature_names[e]) for e in shown], longest, n_lines)
 
 
 def finish_rows(ax, names):

@@ -28,19 +28,19 @@ from skvarimp._display.drawing import (
 from skvarimp._display.named_rows import SMALLEST, NamedRows
 from skvarimp._types import Matrix
 
-N_BINS, MOST_NAMED = 100, 4  # categories of an entry that are named
+N_BINS, MOST_NAMED = 100, 4  # categories of a feature that are named
 LONGEST_LEVEL = 14
 EFFECT = "effect of the row's own value on the response"
-HEIGHT = 0.8  # of the points of an entry, where they are densest
+HEIGHT = 0.8  # of the points of a feature, where they are densest
 
 
 @dataclass(eq=False, repr=False)
 class RowsDisplay(NamedRows):
-    """A point per row and entry at the row's effect, coloured by the entry's value.
+    """A point per row and feature at the row's effect, coloured by the feature's value.
 
-    Of a fitted importance the effect is the row's response minus its mean as the entry
-    takes the values of other rows: how much the row's own value lifts the response. Of
-    additive models it is the row's Shapley value.
+    Of a fitted importance the effect is the row's response minus its mean as the
+    feature takes the values of other rows: how much the row's own value lifts the
+    response. Of additive models it is the row's Shapley value.
 
     Where many rows have nearly the same effect, their points spread vertically. Numbers
     are coloured by their rank, from the smallest to the largest. The most frequent
@@ -49,16 +49,16 @@ class RowsDisplay(NamedRows):
 
     Parameters
     ----------
-    row_importances : array-like of shape (n_samples, n_entries)
+    row_importances : array-like of shape (n_samples, n_features)
         Each row's own importance or effect; rows of NaN are left out.
-    entry_names : sequence of str
-        Names of the entries.
+    feature_names : sequence of str
+        Names of the features.
     values : sequence of (array-like of shape (n_samples,) or None), default=None
-        Values of each entry in the rows; None: points of one colour, as for groups.
+        Values of each feature in the rows; None: points of one colour, as for groups.
     label : str, default="importance of the row"
         What the points are, below them.
     signed : bool, default=False
-        Whether points are effects of either sign. Entries are then in the order of the
+        Whether points are effects of either sign. Features are then in the order of the
         mean size of their points.
 
     Attributes
@@ -68,7 +68,7 @@ class RowsDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     points_ : list of matplotlib PathCollection
-        The points of each entry shown, the most important first.
+        The points of each feature shown, the most important first.
 
     See Also
     --------
@@ -83,7 +83,7 @@ class RowsDisplay(NamedRows):
     """
 
     row_importances: ArrayLike
-    entry_names: Sequence[str]
+    feature_names: Sequence[str]
     _: KW_ONLY
     values: Sequence[ArrayLike | None] | None = None
     label: str = "importance of the row"
@@ -151,15 +151,15 @@ class RowsDisplay(NamedRows):
             )
         values = [
             table.column(columns[0]) if len(columns) == 1 else None
-            for columns in importance._entry_columns
+            for columns in importance._feature_columns
         ]
-        names, label = importance.entry_names_, EFFECT if signed else cls.label
+        names, label = importance.features_, EFFECT if signed else cls.label
         display = cls(contributions, names, values=values, label=label, signed=signed)
         return display.plot(**kwargs)
 
     def _rows(self, most, longest):
         given = np.asarray(self.row_importances, dtype=np.float64)
-        shape = len(given), len(self.entry_names)
+        shape = len(given), len(self.feature_names)
         given = drawable(given, shape, "row_importances")
         known = ~np.isnan(given).all(axis=1)
         rows = given[known]
@@ -193,7 +193,7 @@ class RowsDisplay(NamedRows):
 
 
 def _spread(values):
-    """Vertical places of the points of one entry: wide where there are many."""
+    """Vertical places of the points of one feature: wide where there are many."""
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     width = high - low or 1.0
     bins = ((values - low) / width * (N_BINS - 1e-9)).astype(np.intp)

@@ -289,16 +289,16 @@ class FoldsDisplay(NamedRows):
 
     A box spans the middle half of the folds, with a bar at the median. Its whiskers end
     at the lowest and the highest importance. Up to 30 folds are also drawn as dots. The
-    best and the worst rank of each entry stand on the right.
+    best and the worst rank of each feature stand on the right.
 
     Parameters
     ----------
-    importances : array-like of shape (n_folds, n_entries)
+    importances : array-like of shape (n_folds, n_features)
         Importances of each fold.
-    entry_names : sequence of str
-        Names of the entries; long ones are wrapped, not cut off.
-    ranks : array-like of shape (n_folds, n_entries), default=None
-        Rank of each entry in each fold; None: no ranks are written.
+    feature_names : sequence of str
+        Names of the features; long ones are wrapped, not cut off.
+    ranks : array-like of shape (n_folds, n_features), default=None
+        Rank of each feature in each fold; None: no ranks are written.
     label : str, default="importance"
         What the positions are, below the boxes.
 
@@ -309,7 +309,7 @@ class FoldsDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     boxes_ : matplotlib BarContainer
-        The middle halves, one per entry shown.
+        The middle halves, one per feature shown.
 
     See Also
     --------
@@ -324,7 +324,7 @@ class FoldsDisplay(NamedRows):
     """
 
     importances: ArrayLike
-    entry_names: Sequence[str]
+    feature_names: Sequence[str]
     _: KW_ONLY
     ranks: ArrayLike | None = None
     label: str = "importance"
@@ -352,10 +352,10 @@ class FoldsDisplay(NamedRows):
             The drawn display.
         """
         given = {"ranks": folds.ranks, "label": label}
-        return cls(folds.importances, folds.entry_names, **given).plot(**kwargs)
+        return cls(folds.importances, folds.feature_names, **given).plot(**kwargs)
 
     def _rows(self, most, longest):
-        shape = (max(len(self.importances), 1), len(self.entry_names))
+        shape = (max(len(self.importances), 1), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         label = f"{self.label} ({len(values)} folds)"
         return *self._largest(values.mean(axis=0), most, longest, label), values

@@ -56,37 +56,37 @@ default="auto"
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         Standard deviation of the accumulated local effect, mean over the outputs, in
         units of the response.
-    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
-    standard_errors_ : ndarray of shape (n_entries,)
+    standard_errors_ : ndarray of shape (n_features,)
         Sampling error of the rows, with the model and the bins held fixed
         (infinitesimal jackknife).
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    directions_ : ndarray of shape (n_entries,) or None
+    directions_ : ndarray of shape (n_features,) or None
         Which way the accumulated local effect goes as values rise: 1 where it only
         rises, -1 where it only falls, near 0 where it turns; see the glossary. NaN for
         groups and for categories without an order. None for several outputs.
-    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+    directions_per_output_ : ndarray of shape (n_features, n_outputs)
         Direction for each output.
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : None
         The importance is no mean over rows.
     curves_ : dict
-        Entry name -> (edges of shape (n_edges,), ascending; accumulated local effects
+        Feature name -> (edges of shape (n_edges,), ascending; accumulated local effects
         of shape (n_edges,), or (n_edges, n_outputs) of several outputs).
     curve_errors_ : dict
-        Entry name -> standard errors of the accumulated local effects, of the shape of
-        the effects. Sampling error of the rows, with the bins held fixed.
+        Feature name -> standard errors of the accumulated local effects, of the shape
+        of the effects. Sampling error of the rows, with the bins held fixed.
     deciles_ : dict
-        Entry name -> ndarray of shape (9,), the deciles of the observed values of a
+        Feature name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
-    entry_names_ : list of str
-        Names of the entries.
+    features_ : list of str
+        Names of the features.
     output_names_ : list of str
         Names of the outputs.
 
@@ -104,7 +104,7 @@ default="auto"
     mean over the rows is 0. Variances have divisor n. Rows whose value is missing are
     in no bin. For an additive model the curve is that of the partial dependence, up
     to its centre and what happens within a bin. Cost: two predictions per row and
-    entry.
+    feature.
 
     References
     ----------
@@ -137,36 +137,36 @@ default="auto"
     n_jobs: int | None = None
     keep_rows: bool = False
 
-    def _set_entries(self, table, features, estimator=None):
-        entries = super()._set_entries(table, features, estimator)
-        for entry in entries:
-            if len(entry.columns) > 1:
+    def _set_features(self, table, features, estimator=None):
+        features = super()._set_features(table, features, estimator)
+        for feature in features:
+            if len(feature.columns) > 1:
                 raise TypeError(
-                    f"{entry.name!r} is a group of columns, whose values have no "
+                    f"{feature.name!r} is a group of columns, whose values have no "
                     "order. ALEImportance takes single columns; use "
                     "SensitivityImportance for groups."
                 )
-            if not table.has_order(*entry.columns):
+            if not table.has_order(*feature.columns):
                 raise TypeError(
-                    f"The categories of {entry.name!r} have no order to accumulate "
+                    f"The categories of {feature.name!r} have no order to accumulate "
                     "effects along. Leave it out of `features`, give its type an "
                     "order, or use PartialDependenceImportance."
                 )
-        return entries
+        return features
 
-    def _plan(self, problem, entries):
-        return Plan(problem, entries, estimation=None)
+    def _plan(self, problem, features):
+        return Plan(problem, features, estimation=None)
 
     def _conclude(self, plan, outcomes):
         problem = plan.problem
-        shape = len(plan.entries), len(problem.base)
+        shape = len(plan.features), len(problem.base)
         outcome = Outcome(np.full(shape, np.nan))
         units = problem.units
         self.curves_, self.curve_errors_, self.deciles_ = {}, {}, {}
-        tasks, arguments = list(enumerate(plan.entries)), (problem, self.n_bins)
+        tasks, arguments = list(enumerate(plan.features)), (problem, self.n_bins)
         progress = Progress([self], len(tasks))
         results = tasks_done(progress, _curve_of, tasks, arguments, self.n_jobs)
-        for (e, entry), (edges, curve, errors, *numbers, influence, marks) in results:
+        for (e, feature), (edges, curve, errors, *numbers, influence, marks) in results:
             of_mean, (importance, way) = influence.mean(axis=0), numbers
             finished = Outcome(importance, units.error(of_mean))
             finished.directions = way[np.newaxis]
@@ -175,10 +175,10 @@ default="auto"
             outcome.store([e], finished)
             if len(curve) == 1:
                 curve, errors = curve[0], errors[0]
-            self.curves_[entry.name] = (edges, curve.T)
-            self.curve_errors_[entry.name] = errors.T
+            self.curves_[feature.name] = (edges, curve.T)
+            self.curve_errors_[feature.name] = errors.T
             if marks is not None:
-                self.deciles_[entry.name] = marks
+                self.deciles_[feature.name] = marks
         self._store_outcome(plan, outcome)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
@@ -204,7 +204,7 @@ default="auto"
 
 
 def _curve_of(task, problem, n_bins):
-    """The accumulated local effects of one entry.
+    """The accumulated local effects of one feature.
 
     Returns
     -------
@@ -215,9 +215,9 @@ def _curve_of(task, problem, n_bins):
         Of each row on the importances.
     deciles : ndarray of shape (9,) or None
     """
-    _, entry = task
+    _, feature = task
     table, weights = problem.table, problem.weights
-    move = make_move(table, weights, entry, "all")
+    move = make_move(table, weights, feature, "all")
     missing = np.array([is_missing(value) for value in move.values], dtype=bool)
     known = np.flatnonzero(~missing[move.codes])
     n_outputs, n_known_cells = len(problem.base), int((~missing).sum())

@@ -11,7 +11,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.frames import entry_frame, frame_of
+from skvarimp._data.frames import feature_frame, frame_of
 from skvarimp._data.statistics import ranking
 from skvarimp._data.table import (
     as_rows,
@@ -37,7 +37,7 @@ from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
 
 
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
-    """Importances of the entries of X to a fitted model.
+    """Importances of the features of X to a fitted model.
 
     A subclass lists its own parameters in `_parameter_constraints` and implements
     `_fit(estimator, X, y, sample_weight)`, which ends by calling `_store`. If it has
@@ -54,7 +54,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     ranking_: Integers
     n_groups_: int | None
     directions_: Floats | None
-    entry_names_: list[str]
+    features_: list[str]
     output_names_: list[str]
 
     # `estimator` is the object examined and the names are those of its columns: neither
@@ -164,7 +164,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             return measure_html(self)
         return estimator_html_repr(self)
 
-    def _set_entries(self, table, features, estimator=None):
+    def _set_features(self, table, features, estimator=None):
         """Resolve `features` against X; sets what fit knows about X's columns."""
         self._set_input(table.n_columns, table.names, table.library)
         if estimator is not None:
@@ -172,9 +172,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             check_features_seen(estimator, table)
         named = getattr(self, "categorical_features", None)
         self._categorical = resolve_columns(named, table.names, table.n_columns)
-        entries = resolve_features(features, table.names, table.n_columns)
-        self._entry_columns = [entry.columns for entry in entries]
-        return entries
+        features = resolve_features(features, table.names, table.n_columns)
+        self._feature_columns = [feature.columns for feature in features]
+        return features
 
     def _set_input(self, n_features, names=None, library="pandas"):
         self.n_features_in_, self._frame_library = n_features, library
@@ -184,7 +184,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     def _store(
         self,
         importances_per_output,
-        entry_names,
+        feature_names,
         output_names,
         standard_errors=None,
         errors_per_output=None,
@@ -195,14 +195,14 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
         Parameters
         ----------
-        importances_per_output : array-like of shape (n_entries, n_outputs)
-        entry_names, output_names : list of str
-        standard_errors : array-like of shape (n_entries,), default=None
-        errors_per_output : ndarray of shape (n_entries, n_outputs), default=None
+        importances_per_output : array-like of shape (n_features, n_outputs)
+        feature_names, output_names : list of str
+        standard_errors : array-like of shape (n_features,), default=None
+        errors_per_output : ndarray of shape (n_features, n_outputs), default=None
             Of one output they are the standard errors.
         units : Units, default=None
             The independent rows of the standard errors, for Student's quantile.
-        skewness : ndarray of shape (n_entries,), default=None
+        skewness : ndarray of shape (n_features,), default=None
             Of the sampling errors, where it is known.
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
@@ -218,11 +218,11 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             errors_per_output = self.standard_errors_[:, np.newaxis]
         self._errors_per_output, self._skewness = errors_per_output, skewness
         self.n_groups_ = None if units is None or units.labels is None else units.n
-        self.entry_names_ = list(entry_names)
+        self.features_ = list(feature_names)
         self.output_names_ = list(output_names)
 
     def _store_directions(self, per_output):
-        """Set the directions, (n_entries, n_outputs), and those of a single output."""
+        """Set the directions, (n_features, n_outputs), and those of a single output."""
         self.directions_per_output_ = per_output
         self.directions_ = per_output[:, 0] if per_output.shape[1] == 1 else None
 
@@ -241,23 +241,23 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
         Returns
         -------
-        frame of shape (n_entries, n_columns)
-            Columns entry, importance, standard_error (NaN where there is none),
+        frame of shape (n_features, n_columns)
+            Columns feature, importance, standard_error (NaN where there is none),
             monte_carlo_error (of random draws, only where there were some), rank,
             explained (`explained_`, only with `conditional`) and direction
             (`directions_`, of the measures that have them, for one output), in the
             frame library X came in (pandas for arrays). After a stopped fit, complete
-            (bool) says which entries have final numbers, not NaN or a running estimate.
-            With `per_output` one row per entry and output, and the columns entry,
-            output, importance, standard_error (NaN for several outputs of drawn numbers
-            and of some measures) and rank within the output.
+            (bool) says which features have final numbers, not NaN or a running
+            estimate. With `per_output` one row per feature and output, and the columns
+            feature, output, importance, standard_error (NaN for several outputs of
+            drawn numbers and of some measures) and rank within the output.
         """
         check_is_fitted(self, "importances_")
         if per_output:
             return self._frame_of_outputs(confidence)
         errors = self.standard_errors_
         if errors is None:
-            errors = np.full(len(self.entry_names_), np.nan)
+            errors = np.full(len(self.features_), np.nan)
         columns = {"importance": self.importances_, "standard_error": errors}
         drawn = getattr(self, "monte_carlo_errors_", None)
         if drawn is not None:
@@ -273,9 +273,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         return self._frame(columns)
 
     def _frame(self, columns):
-        """Table of the entries with these columns, most important first."""
-        return entry_frame(
-            self.entry_names_, self.ranking_, columns, self._frame_library
+        """Table of the features with these columns, most important first."""
+        return feature_frame(
+            self.features_, self.ranking_, columns, self._frame_library
         )
 
     def _frame_of_outputs(self, confidence):
@@ -286,7 +286,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         order = np.argsort(self.ranking_, kind="stable")
         ranks = np.column_stack([ranking(column) for column in values.T])
         columns = {
-            "entry": [self.entry_names_[e] for e in np.repeat(order, n_outputs)],
+            "feature": [self.features_[e] for e in np.repeat(order, n_outputs)],
             "output": [str(name) for name in self.output_names_] * len(order),
             "importance": values[order].ravel(),
             "standard_error": errors[order].ravel(),
@@ -316,8 +316,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
         Returns
         -------
-        frame of shape (n_entries, 4)
-            Columns entry, importance, lower and upper, most important first.
+        frame of shape (n_features, 4)
+            Columns feature, importance, lower and upper, most important first.
 
         Raises
         ------
@@ -339,7 +339,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         return self._frame(columns)
 
     def _ends(self, confidence=0.95):
-        """Lower and upper ends, (n_entries,) each; NaN where no error is known."""
+        """Lower and upper ends, (n_features,) each; NaN where no error is known."""
         check_confidence(confidence)
         if self.standard_errors_ is None:
             return np.full((2, len(self.importances_)), np.nan)
@@ -362,7 +362,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         return np.reshape(ends, (2, *values.shape))
 
     def _further_columns(self):
-        """Name -> one value per entry, columns that this measure adds to its frame."""
+        """Name -> one value per feature, the columns of its own."""
         return {}
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

@@ -21,7 +21,7 @@ from skvarimp._models.transformers import NO_SOURCE, NotColumnwise, sources
 OF_COLUMNS = {
     "n_features_in_",
     "feature_names_in_",
-    "entry_names_",
+    "features_",
     "influences_",
     "row_importances_",
 }
@@ -45,9 +45,9 @@ def set_columns(measure, estimator, X):
     names = getattr(estimator, "feature_names_in_", None)
     if X is not None:
         table = as_table(X)
-        entries = measure._set_entries(table, None, estimator)
+        features = measure._set_features(table, None, estimator)
         if table.names is not None or names is None:
-            return [entry.name for entry in entries], table
+            return [feature.name for feature in features], table
         n_features = table.n_columns
     else:
         table, n_features = None, getattr(estimator, "n_features_in_", None)

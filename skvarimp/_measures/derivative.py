@@ -41,7 +41,7 @@ class DerivativeImportance(ResponseImportance):
     Parameters
     ----------
     features : sequence or dict, default=None
-        Entries: names or positions of single columns of numbers; None: each column.
+        Features: names or positions of single columns of numbers; None: each column.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
 default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
@@ -52,29 +52,29 @@ default="auto"
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         Root mean square slope times the input's standard deviation, mean over the
         outputs, in units of the response.
-    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
-    standard_errors_ : ndarray of shape (n_entries,)
+    standard_errors_ : ndarray of shape (n_features,)
         Sampling error with the model held fixed.
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : None
         The importance is no mean over rows.
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    directions_ : ndarray of shape (n_entries,) or None
+    directions_ : ndarray of shape (n_features,) or None
         Which way the mean response goes as values rise: 1 where it only rises, -1 where
         it only falls, near 0 where it turns; see the glossary. NaN for groups and for
         categories without an order. None for several outputs.
-    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+    directions_per_output_ : ndarray of shape (n_features, n_outputs)
         Direction for each output.
     method_ : str
         "analytic", or "central differences" with the reason.
-    entry_names_ : list of str
-        Names of the entries.
+    features_ : list of str
+        Names of the features.
     output_names_ : list of str
         Names of the outputs.
 
@@ -98,7 +98,7 @@ default="auto"
     linear models, kernel machines, multilayer perceptrons and Gaussian naive Bayes,
     alone, behind scaling, selection or projection of columns, and inside searches,
     votes and bagging; else central differences with a step of 1e-5 standard
-    deviations: 2 n_samples predictions per entry. Where the response is rounded more
+    deviations: 2 n_samples predictions per feature. Where the response is rounded more
     coarsely than double precision, or noisy, the step is wider, up to 0.1 standard
     deviations. It is found from differences over h and 2h at 20 rows, of which the
     former show the more noise, the latter the more curvature: 80 predictions for each
@@ -134,7 +134,7 @@ default="auto"
     response_method: ResponseMethod = "auto"
     keep_rows: bool = False
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         try:
             differentiable(problem.model, problem.table)
             self.method_ = "analytic"
@@ -144,25 +144,25 @@ default="auto"
             ) from None
         except NoGradient as declined:
             self.method_ = f"central differences ({declined})"
-        for entry in entries:
-            if len(entry.columns) > 1:
+        for feature in features:
+            if len(feature.columns) > 1:
                 raise TypeError(
-                    f"{entry.name!r} is a group of columns, which has no one "
+                    f"{feature.name!r} is a group of columns, which has no one "
                     "derivative. Use SensitivityImportance, which moves a group "
                     "together."
                 )
-            (j,), table = entry.columns, problem.table
+            (j,), table = feature.columns, problem.table
             if table.has_levels(j):
                 kind = "a date" if table.is_date(j) else "categorical"
                 raise TypeError(
-                    f"{entry.name!r} is {kind}, and a response has no derivative by "
+                    f"{feature.name!r} is {kind}, and a response has no derivative by "
                     "it. Leave it out of `features`, or use SensitivityImportance."
                 )
-        return Plan(problem, entries, estimation=None)
+        return Plan(problem, features, estimation=None)
 
     def _conclude(self, plan, outcomes):
-        problem, entries = plan.problem, plan.entries
-        columns = [entry.columns[0] for entry in entries]
+        problem, features = plan.problem, plan.features
+        columns = [feature.columns[0] for feature in features]
         moments, n_done = _Moments(problem, columns, self.keep_rows), len(columns)
         with Progress([self], n_done) as progress:
             if self.method_ == "analytic":
@@ -171,27 +171,27 @@ default="auto"
                     moments.add(rows, slice(None), block)
                 progress.step(n_done)
             else:
-                n_done = self._by_differences(problem, entries, moments, progress)
+                n_done = self._by_differences(problem, features, moments, progress)
         outcome = moments.outcome(n_done)
         self._add_directions(plan, outcome)
         self._store_outcome(plan, outcome)
 
-    def _by_differences(self, problem, entries, moments, progress):
-        """Entry by entry, so that callbacks see them pass and may stop; how many."""
+    def _by_differences(self, problem, features, moments, progress):
+        """Feature by feature, for callbacks that may stop; says how many."""
         model, table, columns = problem.model, problem.table, moments.columns
         steps, gaps = central_steps(model, table, columns)
         for e, j in enumerate(columns):
             for rows, block in central_blocks(model, table, [j], steps):
                 moments.add(rows, slice(e, e + 1), block)
-            if not moments.first[:-2, e].any() and _jumps(problem, entries[e]):
+            if not moments.first[:-2, e].any() and _jumps(problem, features[e]):
                 raise ValueError(
-                    f"The derivative by {entries[e].name!r} is 0 at every row of X, "
+                    f"The derivative by {features[e].name!r} is 0 at every row of X, "
                     "but the response changes between its values: it is piecewise "
                     f"constant. {WAY_OUT}"
                 )
             if gaps[j] > DOUBTFUL:
                 warn(
-                    f"The derivative by {entries[e].name!r} is uncertain: central "
+                    f"The derivative by {features[e].name!r} is uncertain: central "
                     f"differences over h and 2h differ by {gaps[j]:.0%} at best, since "
                     "the response is rounded, noisy, or jumps. Compute it in double "
                     f"precision. {WAY_OUT}",
@@ -205,11 +205,11 @@ default="auto"
         return "root mean square slope, standardised"
 
 
-def _jumps(problem, entry):
+def _jumps(problem, feature):
     """Whether the response of some rows differs between observed values."""
     table = problem.table
     rows = spread_over(table.n_samples, PROBE_ROWS)
-    move = make_move(table, problem.weights, entry, PROBE_VALUES)
+    move = make_move(table, problem.weights, feature, PROBE_VALUES)
     black_box = BlackBoxResponse(problem.model, len(problem.base))
     ice = black_box.curves(table, rows, move, problem.base[:, rows])
     return bool(np.any(np.ptp(ice, axis=2) > 0))
@@ -249,27 +249,27 @@ class _Moments:
             reach = unit_of(np.ptp(values))
             self.size[:-1, e] = [*(unit_of(r) / reach for r in of_outputs), reach]
 
-    def add(self, rows, entries, derivatives):
-        """Add rows of some entries; `derivatives` (n_rows, n_entries, n_outputs)."""
-        values = [self.table.column(j)[rows] for j in self.columns[entries]]
-        shifted = np.column_stack(values) - self.origins[entries]
-        shifted -= self.means[entries]
+    def add(self, rows, features, derivatives):
+        """Add rows of some features; `derivatives` (n_rows, n_features, n_outputs)."""
+        values = [self.table.column(j)[rows] for j in self.columns[features]]
+        shifted = np.column_stack(values) - self.origins[features]
+        shifted -= self.means[features]
         z = np.stack([*np.moveaxis(derivatives, -1, 0), shifted, np.ones_like(shifted)])
-        z /= self.size[:, np.newaxis, entries]
+        z /= self.size[:, np.newaxis, features]
         z **= 2
         if self.kept is not None:
-            self.kept[:, rows, entries] = z
+            self.kept[:, rows, features] = z
         weighted = self.weights[rows, np.newaxis] * z
-        self.first[:, entries] += weighted.sum(axis=1)
+        self.first[:, features] += weighted.sum(axis=1)
         if self.of_groups is None:
             products = np.einsum("yie,zie->yze", weighted, weighted)
-            self.second[..., entries] += products
+            self.second[..., features] += products
             return
         for sums, of_rows in zip(self.of_groups, weighted):
-            add_by_group(sums[:, entries], self.units.groups[rows], of_rows)
+            add_by_group(sums[:, features], self.units.groups[rows], of_rows)
 
     def outcome(self, n_done):
-        """The `Outcome`; NaN for the entries after the first `n_done`."""
+        """The `Outcome`; NaN for the features after the first `n_done`."""
         if self.of_groups is not None:
             sums = self.of_groups
             self.second = np.einsum("yge,zge->yze", sums, sums, optimize=True)

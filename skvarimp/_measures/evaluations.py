@@ -35,7 +35,7 @@ class CountsEvaluations:
         Returns
         -------
         int
-            The rows of X and all rows in which entries are moved. With `tol` it is the
+            The rows of X and all rows in which features are moved. With `tol` it is the
             number if all repeats are made. Models that are read are asked for a few
             thousand rows more, which check what was read; of smooth models this method
             itself asks some of them. At most `max_evaluations`.
@@ -52,7 +52,7 @@ class CountsEvaluations:
         3050
         """
         table, measure = as_table(X), copy(self)  # whose attributes stay as they are
-        entries = measure._set_entries(table, measure.features, estimator)
+        features = measure._set_features(table, measure.features, estimator)
         n = table.n_samples
         model = Model(estimator, measure.response_method)
         weights, base = np.full(n, 1.0 / n), np.zeros((1, n))
@@ -62,27 +62,27 @@ class CountsEvaluations:
             response = lowered(model, table)
         except NotReadable as declined:
             response = BlackBoxResponse(model, 1, str(declined))
-        problem._responses[tuple(entries)] = response
+        problem._responses[tuple(features)] = response
         most = measure.max_evaluations or np.inf
-        return int(min(most, n + measure._moved_rows(problem, entries)))
+        return int(min(most, n + measure._moved_rows(problem, features)))
 
-    def _moved_rows(self, problem, entries):
+    def _moved_rows(self, problem, features):
         """How many moved rows a fit asks for, at most."""
         raise NotImplementedError
 
 
-def exact_rows(problem, entries, request, response=None):
+def exact_rows(problem, features, request, response=None):
     """How many rows exact numbers ask the model for, at most.
 
-    By the response that serves the entries, or another one.
+    By the response that serves the features, or another one.
     """
-    response = response or problem.response(entries)
+    response = response or problem.response(features)
     if not response.asks_model:
         return 0
     # a response of nodes may find that it needs all values after all
     nodes = 0 if isinstance(response, BlackBoxResponse) else 2 * SIZES[-1]
-    found = problem.moves(entries, [request])
-    moves = (found[e] for e in range(len(entries)))
+    found = problem.moves(features, [request])
+    moves = (found[e] for e in range(len(features)))
     # a row that is moved to its own value is known
     sizes = [m.cells_per_row - (m.codes is not None) + nodes for m in moves]
     return int(np.ceil(problem.n_rows * np.sum(sizes)))
@@ -91,19 +91,19 @@ def exact_rows(problem, entries, request, response=None):
 ROWS_ASKED = 100  # for directions
 
 
-def mean_walk(measure, problem, entries, with_rows):
+def mean_walk(measure, problem, features, with_rows):
     """A walk for the mean curves alone, or None.
 
     A model that is not read is asked at `ROWS_ASKED` rows and `N_BINS` values. Where
     the rows that it is asked for are counted, it is not asked at all.
     """
-    response, rows = problem.response(entries), np.arange(problem.n_rows)
+    response, rows = problem.response(features), np.arange(problem.n_rows)
     request = Request("all", [], [], measure._categorical)
     if response.asks_model and hasattr(measure, "max_evaluations"):
         return None
     if isinstance(response, BlackBoxResponse):
         request.grid, rows = N_BINS, spread_over(problem.n_rows, ROWS_ASKED)
     request.follow_mean(len(problem.base), with_rows)
-    walk, weights = problem.walk(response, entries, [request]), problem.weights[rows]
+    walk, weights = problem.walk(response, features, [request]), problem.weights[rows]
     base = np.ascontiguousarray(problem.base[:, rows])
     return replace(walk, rows=rows, weights=weights / weights.sum(), base=base)

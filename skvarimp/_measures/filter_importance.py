@@ -56,7 +56,7 @@ class FilterImportance(BaseImportance):
         Filters have no standard errors.
     ranking_ : ndarray of shape (n_features,)
         1 = most important; ties in the order of the columns.
-    entry_names_ : list of str
+    features_ : list of str
         Names of the columns.
     output_names_ : list of str
         Always ["y"].
@@ -103,7 +103,7 @@ class FilterImportance(BaseImportance):
         y = check_target(y, table.n_samples)
         if y is None:
             raise ValueError("y is needed: a filter compares each column with it.")
-        entries = self._set_entries(table, None)
+        features = self._set_features(table, None)
         function = self.score_func
         if function is None:
             function = f_classif if _are_classes(estimator, y) else f_regression
@@ -118,7 +118,7 @@ class FilterImportance(BaseImportance):
         undefined = np.isnan(scores)
         lowest = min(0.0, scores[~undefined].min(initial=0.0))
         importances = np.where(undefined, lowest, scores)
-        self._store(importances[:, np.newaxis], [e.name for e in entries], ["y"])
+        self._store(importances[:, np.newaxis], [e.name for e in features], ["y"])
 
     def _score(self, function, table, y, sample_weight):
         """Scores and p-values (or None) as float64 arrays."""

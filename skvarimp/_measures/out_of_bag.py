@@ -12,7 +12,7 @@ from skvarimp._models.labels import positions
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.further_reductions import LossDraw, loss_of_rows
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._response.sampling import DonorDraws, draw_together
 from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import warn
@@ -62,14 +62,14 @@ class OutOfBag:
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         return problem, loss
 
-    def exact_is_cheap(self, entries, n_repeats):
+    def exact_is_cheap(self, features, n_repeats):
         """Whether the exact answer of all trees is cheap, judged by the first."""
         problem, loss = self.problem(0)
         kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
-        every = np.ones(len(entries), dtype=np.intp)
-        exact = sum(problem.exact_cost(entries, kind, m, m * every) for m in n)
-        return exact <= problem.response(entries).most_calls(
-            n_repeats * len(entries) * sum(n)
+        every = np.ones(len(features), dtype=np.intp)
+        exact = sum(problem.exact_cost(features, kind, m, m * every) for m in n)
+        return exact <= problem.response(features).most_calls(
+            n_repeats * len(features) * sum(n)
         )
 
     @property
@@ -83,15 +83,15 @@ class OutOfBag:
         Where the fit is stopped, a warning says over how many trees it is the
         mean.
         """
-        entries, n_trees = plan.entries, len(self.trees)
-        n_entries, seeds = len(entries), None
+        features, n_trees = plan.features, len(self.trees)
+        n_features, seeds = len(features), None
         if plan.estimation == "sampled":
-            seeds = entry_seeds(measure.random_state, n_trees * n_entries)
-            seeds = seeds.reshape(n_trees, n_entries)
-        gains, noise, base_sum, done = np.zeros(n_entries), 0.0, 0.0, 0
-        influence = np.zeros((n_entries, self.table.n_samples))
+            seeds = feature_seeds(measure.random_state, n_trees * n_features)
+            seeds = seeds.reshape(n_trees, n_features)
+        gains, noise, base_sum, done = np.zeros(n_features), 0.0, 0.0, 0
+        influence = np.zeros((n_features, self.table.n_samples))
         of_base = np.zeros(self.table.n_samples)
-        given = self, entries, seeds, measure.n_repeats
+        given = self, features, seeds, measure.n_repeats
         progress = Progress([measure], n_trees)
         results = tasks_done(progress, _gained, range(n_trees), given, measure.n_jobs)
         for t, (gain, more, base, path) in results:
@@ -230,13 +230,13 @@ def _check_same_rows(tree, table, rows):
         )
 
 
-def _gained(t, of, entries, seeds, n_repeats):
+def _gained(t, of, features, seeds, n_repeats):
     """What the donors among the out-of-bag rows of a tree say.
 
     Returns
     -------
-    gains : ndarray of shape (n_entries,)
-    more : ndarray of shape (n_entries, n_rows) or (n_entries,)
+    gains : ndarray of shape (n_features,)
+    more : ndarray of shape (n_features, n_rows) or (n_features,)
         Influences of the rows, or of drawn donors the Monte Carlo errors.
     base : ndarray of shape (n_rows,)
         Unmoved loss.
@@ -246,15 +246,15 @@ def _gained(t, of, entries, seeds, n_repeats):
     base, one = loss_of_rows(loss, problem.y, problem.base), np.ones(1)
     request = Request("all", [loss.reduction(relative=False)], [one])
     if seeds is None:
-        # one entry per tree is probed, each in its turn: trees are many and alike
-        response = problem.response([entries[t % len(entries)]])
-        walk = problem.walk(response, entries, [request], keep_rows=True)
+        # one feature per tree is probed, each in its turn: trees are many and alike
+        response = problem.response([features[t % len(features)]])
+        walk = problem.walk(response, features, [request], keep_rows=True)
         ((outcome,),) = run_walk(walk)
         return outcome.importances[:, 0], outcome.influences, base, response.path
     response = problem.drawing()
-    walk = problem.walk(response, entries, [request])
+    walk = problem.walk(response, features, [request])
     draws = DonorDraws(walk, LossDraw(loss), one, n_repeats, seeds[t])
-    tasks = [(e, None, n_repeats) for e in range(len(entries))]
+    tasks = [(e, None, n_repeats) for e in range(len(features))]
     sampled = [finished for finished, _ in draw_together(tasks, draws)]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_errors for s in sampled])

@@ -47,9 +47,9 @@ class PartialDependenceImportance(ResponseImportance):
     statistic : {"auto", "std", "range"}, default="auto"
         "std": the standard deviation with divisor k - 1 over the k grid values (eq. 5).
         "range": the largest minus the smallest value (eq. 6). "auto": as in the paper,
-        the range for categorical entries and the standard deviation for all others. The
-        two have different scales, so that a `ResponseWarning` is raised if "auto" ranks
-        both kinds together.
+        the range for categorical features and the standard deviation for all others.
+        The two have different scales, so that a `ResponseWarning` is raised if "auto"
+        ranks both kinds together.
     kind : {"average", "individual"}, default="average"
         "average": the statistic of the mean curve. "individual": the mean over the rows
         of the statistic of each row's own curve, in which opposite effects do not
@@ -63,7 +63,7 @@ default="auto"
         Names, positions or mask of columns to treat as categorical besides those of
         boolean, string or categorical type.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them (groups); None: each column.
+        Features: names, positions, or lists of them (groups); None: each column.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
 default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
@@ -79,46 +79,46 @@ default="auto"
         `row_importances_`, from which `interval` and the comparisons of importances
         are computed.
     curve_errors : bool, default=False
-        Whether to compute `curve_errors_`, for bands in `plot_curves`. Each entry then
-        takes up to 50 further evaluations of each row. With trees a fit takes up to
-        four times as long, without a fast response a little longer.
+        Whether to compute `curve_errors_`, for bands in `plot_curves`. Each feature
+        then takes up to 50 further evaluations of each row. With trees a fit takes up
+        to four times as long, without a fast response a little longer.
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         Standard deviation or range of the partial dependence, or of a row's prediction
         as the input moves, mean over the outputs, in units of the response.
-    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
-    standard_errors_ : ndarray of shape (n_entries,) or None
+    standard_errors_ : ndarray of shape (n_features,) or None
         Sampling error of the rows averaged over, with the model and the grid held
         fixed (infinitesimal jackknife); with many rows estimated from random sums of
         them, to about 5%.
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
-    row_importances_ : ndarray of shape (n_samples, n_entries) or None
+    row_importances_ : ndarray of shape (n_samples, n_features) or None
         With `keep_rows` and kind="individual": each row's own importance (0 where its
         weight is 0).
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    directions_ : ndarray of shape (n_entries,) or None
+    directions_ : ndarray of shape (n_features,) or None
         Which way the partial dependence goes as values rise: 1 where it only rises, -1
         where it only falls, near 0 where it turns; see the glossary. NaN for groups and
         for categories without an order. None for several outputs.
-    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+    directions_per_output_ : ndarray of shape (n_features, n_outputs)
         Direction for each output.
     curves_ : dict
-        Entry name -> (grid of shape (n_cells,) ascending, or (n_cells, n_columns) of
+        Feature name -> (grid of shape (n_cells,) ascending, or (n_cells, n_columns) of
         a group; averages of shape (n_cells,), or (n_cells, n_outputs) of several
         outputs). The averages are the partial dependence under either `kind`.
     curve_errors_ : dict or None
-        With `curve_errors`: entry name -> standard errors of the averages, of their
+        With `curve_errors`: feature name -> standard errors of the averages, of their
         shape: the standard deviation of the rows' curves at this value, divided by the
         root of the number of rows (see `fit` for weights and groups). NaN except at
         most 50 values spread over the grid; `plot_curves` draws straight lines between
         them. None without.
     individual_curves_ : dict or None
-        With kind="individual": entry name -> (values of shape (k,), at most 50 of the
+        With kind="individual": feature name -> (values of shape (k,), at most 50 of the
         grid, responses of shape (n_rows, k, n_outputs)) of at most 100 rows spread over
         X, for a picture. None with kind="average".
     surfaces_ : dict or None
@@ -127,18 +127,19 @@ default="auto"
         several outputs), the partial dependence on both at once. Of each column at most
         25 of the grid's values.
     deciles_ : dict
-        Entry name -> ndarray of shape (9,), the deciles of the observed values of a
+        Feature name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
     grid_ : dict
-        Entry name -> the grid it moved through: "all", 256 bins, or what `grid` says.
+        Feature name -> the grid it moved through: "all", 256 bins, or what `grid` says.
     statistic_ : list of str
-        "std" or "range" for each entry; a column of `to_frame` where "auto" took both.
+        "std" or "range" for each feature; a column of `to_frame` where "auto" took
+        both.
     estimation_ : str
         "exact".
     response_path_ : str
         How the response was computed.
-    entry_names_ : list of str
-        Names of the entries.
+    features_ : list of str
+        Names of the features.
     output_names_ : list of str
         Names of the outputs.
 
@@ -151,7 +152,7 @@ default="auto"
     -----
     An input with one value scores 0. Sample weights weigh the rows averaged over;
     the grid's distinct values count once whatever their frequency. Cost for a model
-    without a fast response: n_samples x n_cells predictions per entry.
+    without a fast response: n_samples x n_cells predictions per feature.
 
     References
     ----------
@@ -190,7 +191,7 @@ default="auto"
     keep_rows: bool = False
     curve_errors: bool = False
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         n_rows, one = problem.n_rows, np.ones(len(problem.base))
         if self.curve_errors:
             problem.in_one_place("curve_errors=True")
@@ -211,65 +212,69 @@ default="auto"
         categorical = self._categorical
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
-            bins = {entry.name: N_BINS for entry in problem.uncountable(entries)}
+            bins = {feature.name: N_BINS for feature in problem.uncountable(features)}
             grid = bins or "all"
         request = Request(grid, reductions, [one] * len(reductions), categorical)
         pairs = None
         if self.pairs is not None:
             problem.in_one_place("`pairs`")
-            pairs = resolve_sets(self.pairs, entries, "pairs")
-            for entry in (entries[e] for pair in pairs for e in pair):
-                if len(entry.columns) > 1:
+            pairs = resolve_sets(self.pairs, features, "pairs")
+            for feature in (features[e] for pair in pairs for e in pair):
+                if len(feature.columns) > 1:
                     raise ValueError(
-                        f"`pairs` names the group {entry.name!r}, which has no single "
-                        "axis to be drawn on. Use pairs of columns."
+                        f"`pairs` names the group {feature.name!r}, which has no "
+                        "single axis to be drawn on. Use pairs of columns."
                     )
-        return Plan(problem, entries, request, own=pairs)
+        return Plan(problem, features, request, own=pairs)
 
     def _conclude(self, plan, outcomes):
         request = plan.request
         if self.keep_rows and self.kind == "average":
             complete_influences(plan, request, outcomes[0], self.n_jobs)
         self._store_outcome(plan, outcomes[0])
-        self.statistic_ = self._statistics(plan.problem.table, plan.entries, request)
-        names = [entry.name for entry in plan.entries]
+        self.statistic_ = self._statistics(plan.problem.table, plan.features, request)
+        names = [feature.name for feature in plan.features]
         self.grid_ = {name: _grid_of(request.grid, name) for name in names}
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
-        found = zip(plan.entries, outcomes[-1].curves or [])
+        found = zip(plan.features, outcomes[-1].curves or [])
         found = [pair for pair in found if pair[1] is not None]  # not stopped before
         grid = partial(self._grid_and_deciles, plan.problem, request=request)
-        grids = list(each(grid, [entry for entry, _ in found]))
-        for (entry, curve), (values, tenths) in zip(found, grids):
+        grids = list(each(grid, [feature for feature, _ in found]))
+        for (feature, curve), (values, tenths) in zip(found, grids):
             if tenths is not None:
-                self.deciles_[entry.name] = tenths
+                self.deciles_[feature.name] = tenths
             averages = curve[0] if len(curve) == 1 else curve.T
-            self.curves_[entry.name] = (values, averages)
+            self.curves_[feature.name] = (values, averages)
             if self.individual_curves_ is not None:
-                self.individual_curves_[entry.name] = _some_curves(plan, entry)
+                self.individual_curves_[feature.name] = _some_curves(plan, feature)
         self.curve_errors_ = None
         if self.curve_errors:
-            known = [entry for entry in plan.entries if entry.name in self.curves_]
+            known = [
+                feature for feature in plan.features if feature.name in self.curves_
+            ]
             found = in_order(_errors_of_curve, known, (plan,), self.n_jobs)
-            self.curve_errors_ = {entry.name: errors for entry, errors in found}
+            self.curve_errors_ = {feature.name: errors for feature, errors in found}
         self.surfaces_ = None
         if plan.own is not None:
             self.surfaces_ = joint_dependence(plan, request)
 
-    def _statistics(self, table, entries, request):
-        """The statistic of each entry; warns where two kinds are ranked together."""
+    def _statistics(self, table, features, request):
+        """The statistic of each feature; warns where two kinds are ranked together."""
         if self.statistic != "auto":
-            return [self.statistic] * len(entries)
+            return [self.statistic] * len(features)
         found = [
-            "range" if kind_of(table, entry, request.categorical).categorical else "std"
-            for entry in entries
+            "range"
+            if kind_of(table, feature, request.categorical).categorical
+            else "std"
+            for feature in features
         ]
         if len(set(found)) > 1:
             warn(
-                'statistic="auto" ranks the range of categorical entries, such as '
-                f"{entries[found.index('range')].name!r}, together with the standard "
+                'statistic="auto" ranks the range of categorical features, such as '
+                f"{features[found.index('range')].name!r}, together with the standard "
                 "deviations of numeric ones. A curve's range is at least 1.4 times its "
-                "standard deviation, so that categorical entries rank too high. Use "
+                "standard deviation, so that categorical features rank too high. Use "
                 'statistic="std" to compare them.',
                 ResponseWarning,
             )
@@ -279,17 +284,17 @@ default="auto"
         mixed = len(set(self.statistic_)) > 1
         return {"statistic": np.array(self.statistic_)} if mixed else {}
 
-    def _grid_and_deciles(self, problem, entry, request):
-        """The grid of an entry, and the deciles of a numeric column or None."""
+    def _grid_and_deciles(self, problem, feature, request):
+        """The grid of a feature, and the deciles of a numeric column or None."""
         table = problem.table
-        single = len(entry.columns) == 1 and not table.has_levels(entry.columns[0])
-        if not single or kind_of(table, entry, request.categorical).categorical:
-            return problem.move(entry, request).values, None
-        grid = self.grid_[entry.name]
+        single = len(feature.columns) == 1 and not table.has_levels(feature.columns[0])
+        if not single or kind_of(table, feature, request.categorical).categorical:
+            return problem.move(feature, request).values, None
+        grid = self.grid_[feature.name]
         if isinstance(grid, str) and grid == "all":
-            values, probabilities = problem.distinct_values(entry)
+            values, probabilities = problem.distinct_values(feature)
             return values, deciles(values, probabilities)
-        return problem.move(entry, request).values, problem.deciles(entry)
+        return problem.move(feature, request).values, problem.deciles(feature)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.
@@ -338,25 +343,28 @@ default="auto"
 
 
 def _grid_of(grid, name):
-    """The grid of one entry."""
+    """The grid of one feature."""
     return grid.get(name, "all") if isinstance(grid, Mapping) else grid
 
 
-def _some_curves(plan, entry):
+def _some_curves(plan, feature):
     """Some of the grid's values, and the responses of some rows there."""
     problem, request = plan.problem, plan.request
     last = problem.table.n_samples - 1
     rows = np.unique(np.linspace(0, last, ROWS_KEPT).round().astype(np.intp))
-    move, curves = problem.curves(plan.entries, entry, request, rows)
+    move, curves = problem.curves(plan.features, feature, request, rows)
     cells = spread_cells(move, VALUES_KEPT)
     return move.values[cells], curves[:, :, cells].transpose(1, 2, 0)
 
 
-def _errors_of_curve(entry, plan):
+def _errors_of_curve(feature, plan):
     """Standard errors of a mean curve, of its shape; NaN where not computed."""
     problem = plan.problem
     rows, (n_outputs, n_rows) = np.arange(problem.n_rows), problem.base.shape
-    move, response = problem.move(entry, plan.request), problem.response(plan.entries)
+    move, response = (
+        problem.move(feature, plan.request),
+        problem.response(plan.features),
+    )
     errors = np.full((move.n_cells, n_outputs), np.nan)
     some = spread_cells(move, VALUES_KEPT)
     for part in slices(len(some), n_outputs * n_rows):

@@ -72,7 +72,7 @@ callable, default="auto"
         (Breiman, unscaled). X and y must be the training rows in order. For
         classifiers, loss="auto" is then "zero_one": wrong votes of the trees.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them (groups); None: each column.
+        Features: names, positions, or lists of them (groups); None: each column.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
 default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
@@ -88,9 +88,9 @@ default="auto"
     conditional : "subgroups", "residuals", tree, regressor, classifier, array-like \
 of shape (n_samples,), dict or None, default=None
         Take new values only from rows of the same part: "subgroups": the leaves of a
-        tree that predicts the entry from the other columns; a scikit-learn tree: it is
-        cloned and fitted for this; labels of the rows for all entries; or a dict from
-        entry names to labels (all rows for other entries). None: from all rows.
+        tree that predicts the feature from the other columns; a scikit-learn tree: it
+        is cloned and fitted for this; labels of the rows for all features; or a dict
+        from feature names to labels (all rows for other features). None: from all rows.
         "residuals": the new value is the prediction from the other columns plus the
         residual of another row, always drawn; categories are drawn from predicted
         probabilities. Cross-validation chooses between a ridge and gradient boosting. A
@@ -101,49 +101,49 @@ default=None
         are then made out of fold.
     max_evaluations : int, default=None
         The largest number of rows that the model may be asked to predict, those of X
-        included. Drawing stops there, after the same number of repeats of each entry.
+        included. Drawing stops there, after the same number of repeats of each feature.
         A scorer then asks the model itself. None: no limit.
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         In units of the loss; negative if other rows' values do better by chance. With
         `relative`, 1 means no importance.
-    importances_per_output_ : ndarray of shape (n_entries, 1)
+    importances_per_output_ : ndarray of shape (n_features, 1)
         The same as a column: a loss combines the outputs.
-    standard_errors_ : ndarray of shape (n_entries,) or None
+    standard_errors_ : ndarray of shape (n_features,) or None
         Sampling error with the model held fixed, each row counting as evaluated row
         and as donor (infinitesimal jackknife; of scorers 200 bootstrap samples). None
         for draws among out-of-bag rows, and for scorers with one repeat or that do not
         look at predictions.
-    monte_carlo_errors_ : ndarray of shape (n_entries,) or None
+    monte_carlo_errors_ : ndarray of shape (n_features,) or None
         Error of drawing ("sampled"); NaN for one repeat.
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`, but not of scorers: how much each row moves each importance;
         weighted mean 0.
-    row_importances_ : ndarray of shape (n_samples, n_entries)
+    row_importances_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: each row's own importance (0 where its weight is 0); the
         weighted mean is `importances_`.
-    row_effects_ : ndarray of shape (n_samples, n_entries)
-        With `keep_rows`: each row's response minus its mean as the entry takes the
+    row_effects_ : ndarray of shape (n_samples, n_features)
+        With `keep_rows`: each row's response minus its mean as the feature takes the
         values of other rows, of additive models the Shapley value; NaN where the row's
         weight is 0 (not of scorers). Several outputs are a third axis.
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    directions_ : ndarray of shape (n_entries,) or None
+    directions_ : ndarray of shape (n_features,) or None
         Which way the mean response goes as values rise: 1 where it only rises, -1 where
         it only falls, near 0 where it turns; see the glossary. NaN for groups, for
         categories without an order, and for `scoring` of models that are not read. None
         for several outputs.
-    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+    directions_per_output_ : ndarray of shape (n_features, n_outputs)
         Direction for each output.
     subgroups_ : dict or None
-        With parts: entry name -> the part of each row, shape (n_samples,), numbers
+        With parts: feature name -> the part of each row, shape (n_samples,), numbers
         from 0; -1 for rows with zero weight.
-    explained_ : ndarray of shape (n_entries,) or None
-        With `conditional`: share of each entry's variance that lies between the parts,
-        or that the model of "residuals" explains out of fold.
-    n_draws_ : ndarray of shape (n_entries,) or None
+    explained_ : ndarray of shape (n_features,) or None
+        With `conditional`: share of each feature's variance that lies between the
+        parts, or that the model of "residuals" explains out of fold.
+    n_draws_ : ndarray of shape (n_features,) or None
         Number of draws of a row with a donor ("sampled").
     baseline_ : float
         Mean loss, or score, of the unmoved rows.
@@ -151,8 +151,8 @@ default=None
         The estimation used.
     response_path_ : str
         How the response was computed.
-    entry_names_ : list of str
-        Names of the entries.
+    features_ : list of str
+        Names of the features.
     output_names_ : list of str
         Name of the loss or scorer.
 
@@ -162,11 +162,11 @@ default=None
 
     Notes
     -----
-    With conditional="residuals", row i takes m(x_i) + e_k: the prediction of the entry
-    from the other columns plus the residual of donor k (Watson & Wright [4]_ and Chamma
-    et al. [5]_). Missing values and categories are drawn from predicted probabilities,
-    and the columns of a group take the residuals of one donor. Standard errors hold m
-    fixed.
+    With conditional="residuals", row i takes m(x_i) + e_k: the prediction of the
+    feature from the other columns plus the residual of donor k (Watson & Wright [4]_
+    and Chamma et al. [5]_). Missing values and categories are drawn from predicted
+    probabilities, and the columns of a group take the residuals of one donor. Standard
+    errors hold m fixed.
 
     A row is also its own donor, so that the exact importance is (n - 1) / n times the
     one over other rows only. A shuffled column has the same expectation. An input that
@@ -182,7 +182,7 @@ default=None
     Var(L) / 2 if that is larger.
 
     Exact cost for a model without a fast response: n_samples x n_cells predictions per
-    entry. The squared error needs only two moments of each response curve.
+    feature. The squared error needs only two moments of each response curve.
 
     References
     ----------
@@ -257,7 +257,7 @@ default=None
             return "rows='oob' gives no such number: use rows='all'"
         return None
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         if problem.given_y is None:
             raise ValueError(
                 "y is required: permutation importance compares the response with it. "
@@ -270,23 +270,23 @@ default=None
             )
         if self.scoring is not None:
             problem.in_one_place("`scoring`", "use `loss`, a mean over rows")
-            return self._plan_scores(problem, entries)
+            return self._plan_scores(problem, features)
         if self.rows == "oob":
             problem.in_one_place("rows='oob'")
-            return self._plan_trees(problem, entries)
-        return self._plan_loss(problem, entries)
+            return self._plan_trees(problem, features)
+        return self._plan_loss(problem, features)
 
-    def _plan_loss(self, problem, entries):
+    def _plan_loss(self, problem, features):
         """A loss over all donors in the shared walk, or over drawn ones."""
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         lost = LossGained(loss, problem.mean_loss(loss))
         self._check_ratio(lost.baseline)
         estimation = self._estimation()
-        grid = self._grid_in_parts(problem, entries, "all")
+        grid = self._grid_in_parts(problem, features, "all")
         request = Request(grid, [loss.reduction(self.relative)], [np.ones(1)])
-        return Plan(problem, entries, request, estimation, lost)
+        return Plan(problem, features, request, estimation, lost)
 
-    def _plan_scores(self, problem, entries):
+    def _plan_scores(self, problem, features):
         """Scores of shuffled columns."""
         for parameter in ("loss", "relative", "rows", "response_method"):
             value = getattr(self, parameter)
@@ -307,12 +307,12 @@ default=None
                 "takes values from other rows. Use `loss`, or conditional='subgroups'."
             )
         reads = self.max_evaluations is None
-        lost = ScoreLost(self.scoring, problem, entries, reads)
-        grid = self._grid_in_parts(problem, entries, "all")
+        lost = ScoreLost(self.scoring, problem, features, reads)
+        grid = self._grid_in_parts(problem, features, "all")
         lost.parts = {} if self.conditional is None else grid.parts
-        return Plan(problem, entries, None, "sampled", lost)
+        return Plan(problem, features, None, "sampled", lost)
 
-    def _plan_trees(self, problem, entries):
+    def _plan_trees(self, problem, features):
         """Each tree of a forest over its own out-of-bag rows."""
         if self.max_evaluations is not None:
             raise ValueError(
@@ -324,17 +324,17 @@ default=None
                 "`conditional` cannot be combined with rows='oob': the out-of-bag "
                 "rows of one tree leave too few donors in each part. Leave one out."
             )
-        self._grid_in_parts(problem, entries, "all")
+        self._grid_in_parts(problem, features, "all")
         forest = out_of_bag(problem, self.loss, self.response_method)
-        return Plan(problem, entries, None, self.estimation, forest)
+        return Plan(problem, features, None, self.estimation, forest)
 
     def _cheapest(self, plan):
-        problem, entries = plan.problem, plan.entries
+        problem, features = plan.problem, plan.features
         if plan.request is None:  # the plan of `_plan_trees`
-            cheap = plan.own.exact_is_cheap(entries, self.n_repeats)
+            cheap = plan.own.exact_is_cheap(features, self.n_repeats)
         else:
-            drawn = self.n_repeats * problem.n_rows * len(entries)
-            cheap = problem.exact_is_cheap(entries, plan.request, drawn)
+            drawn = self.n_repeats * problem.n_rows * len(features)
+            cheap = problem.exact_is_cheap(features, plan.request, drawn)
         return "exact" if cheap else "sampled"
 
     def _check_ratio(self, baseline):
@@ -353,7 +353,7 @@ default=None
         samples = lost.rows(outcome.influences) if by_scorer else None
         if plan.request is None:  # no curves were formed
             if by_scorer:
-                lost.lend_response(plan.problem, plan.entries)
+                lost.lend_response(plan.problem, plan.features)
             self._add_directions(plan, outcome)
         self._store_outcome(plan, outcome, [lost.name], samples)
 

@@ -27,7 +27,7 @@ from skvarimp._response.further_reductions import loss_of_rows
 from skvarimp._response.grid import Moves, distinct_values, make_move
 from skvarimp._response.lowering import Watched, respond
 from skvarimp._response.mean_curves import MeanCurve
-from skvarimp._response.rounds import RunningMeans, draw_in_rounds, entry_seeds
+from skvarimp._response.rounds import RunningMeans, draw_in_rounds, feature_seeds
 from skvarimp._response.sampling import DonorDraws
 from skvarimp._response.walk import Walk, run_walk
 from skvarimp._running.guards import budget
@@ -78,16 +78,16 @@ class Problem:
         y = check_target(self.given_y, len(self.kept), structured=True)
         return None if y is None else y[self.kept]
 
-    def response(self, entries, n_moves=1):
-        """The probed response that serves the entries; made once.
+    def response(self, features, n_moves=1):
+        """The probed response that serves the features; made once.
 
-        Reading and probing the model leaves enough rows to draw each entry once.
+        Reading and probing the model leaves enough rows to draw each feature once.
         """
-        key, watched = tuple(entries), self._watched
+        key, watched = tuple(features), self._watched
         if key not in self._responses:
-            kept = n_moves * len(entries) * self.table.n_samples
+            kept = n_moves * len(features) * self.table.n_samples
             with budget().reading(kept):
-                self._responses[key] = respond(watched, entries)
+                self._responses[key] = respond(watched, features)
         return self._responses[key]
 
     def __getstate__(self):
@@ -111,66 +111,67 @@ class Problem:
         reason = "; ".join(["drawn rows", *filter(None, reasons[:1])])
         return BlackBoxResponse(self.model, len(self.base), reason)
 
-    def moves(self, entries, requests):
-        """The values that the entries move through."""
+    def moves(self, features, requests):
+        """The values that the features move through."""
         grids = [request.grid for request in requests]
         categorical = [request.categorical for request in requests]
-        return Moves(self.table, self.weights, entries, grids, categorical)
+        return Moves(self.table, self.weights, features, grids, categorical)
 
-    def move(self, entry, request):
-        """The move of one entry, see `make_move`."""
+    def move(self, feature, request):
+        """The move of one feature, see `make_move`."""
         grid, categorical = request.grid, request.categorical
-        return make_move(self.table, self.weights, entry, grid, categorical)
+        return make_move(self.table, self.weights, feature, grid, categorical)
 
-    def curves(self, entries, entry, request, rows):
-        """The move of one of the entries, and the curves of some rows of `table`."""
-        move = self.move(entry, request)
-        response, base = self.response(entries), self.base[:, rows]
+    def curves(self, features, feature, request, rows):
+        """The move of one of the features, and the curves of some rows of `table`."""
+        move = self.move(feature, request)
+        response, base = self.response(features), self.base[:, rows]
         return move, response.curves(self.table, rows, move, base)
 
-    def distinct_values(self, entry):
-        """The observed values of an entry and their probabilities."""
-        return distinct_values(self.table, self.weights, entry)
+    def distinct_values(self, feature):
+        """The observed values of a feature and their probabilities."""
+        return distinct_values(self.table, self.weights, feature)
 
-    def deciles(self, entry):
+    def deciles(self, feature):
         """The nine deciles of a column of numbers."""
-        column = self.table.column(entry.columns[0])
+        column = self.table.column(feature.columns[0])
         return deciles(*distinct_masses(column, self.weights))
 
-    def uncountable(self, entries):
-        """The entries with more distinct values than can be counted: none."""
+    def uncountable(self, features):
+        """The features with more distinct values than can be counted: none."""
         return []
 
-    def grid_sizes(self, entries, request):
-        """How many values each entry moves through."""
-        moves = self.moves(entries, [request])
-        return np.array([moves[e].cells_per_row for e in range(len(entries))])
+    def grid_sizes(self, features, request):
+        """How many values each feature moves through."""
+        moves = self.moves(features, [request])
+        return np.array([moves[e].cells_per_row for e in range(len(features))])
 
-    def exact_is_cheap(self, entries, request, drawn):
+    def exact_is_cheap(self, features, request, drawn):
         """Whether the exact numbers cost at most three times drawn ones, or little.
 
         Only the costs of fast responses are known; a black box may be slow.
 
         Parameters
         ----------
-        entries : list of Entry
+        features : list of Feature
         request : Request
             Of one reduction.
         drawn : float
-            Cost of the drawn numbers of all entries, in calls of the model for one row.
+            Cost of the drawn numbers of all features, in calls of the model for one
+            row.
         """
-        (reduction,), most = request.reductions, np.full(len(entries), self.n_rows)
-        cost = self.exact_cost(entries, reduction, self.n_rows, most)
-        limit = self.response(entries).most_calls(drawn)
+        (reduction,), most = request.reductions, np.full(len(features), self.n_rows)
+        cost = self.exact_cost(features, reduction, self.n_rows, most)
+        limit = self.response(features).most_calls(drawn)
         if cost <= limit:
             return True
-        sizes = self.grid_sizes(entries, request)
-        return self.exact_cost(entries, reduction, self.n_rows, sizes) <= limit
+        sizes = self.grid_sizes(features, request)
+        return self.exact_cost(features, reduction, self.n_rows, sizes) <= limit
 
-    def exact_cost(self, entries, reduction, n_rows, sizes):
-        """Cost of all grid values, of which each entry has so many, at some rows."""
-        response, cost = self.response(entries), 0.0
-        kinds = [len(entry.columns) > 1 for entry in entries]
+    def exact_cost(self, features, reduction, n_rows, sizes):
+        """Cost of all grid values, of which each feature has so many, at some rows."""
+        response, cost = self.response(features), 0.0
+        kinds = [len(feature.columns) > 1 for feature in features]
         for (grouped, k), count in Counter(zip(kinds, sizes.tolist())).items():
             cost += count * response.evaluations(n_rows, k, reduction, grouped)
         return cost
@@ -226,21 +227,21 @@ class Problem:
         """Mean loss of the unmoved rows."""
         return float(self.weights @ loss_of_rows(loss, self.y, self.base))
 
-    def run(self, entries, requests, keep_rows=False, n_jobs=None, measures=()):
+    def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
         """The outcomes of all requests; callbacks of the measures may stop the walk."""
-        response = self.response(entries)
-        walk = self.walk(response, entries, requests, keep_rows)
+        response = self.response(features)
+        walk = self.walk(response, features, requests, keep_rows)
         if not measures:
             return run_walk(walk, n_jobs)
-        with Progress(measures, len(entries) * len(requests)) as progress:
+        with Progress(measures, len(features) * len(requests)) as progress:
             return run_walk(walk, n_jobs, progress)
 
-    def drawn(self, entries, request, draw, scale, measure):
+    def drawn(self, features, request, draw, scale, measure):
         """The `Outcome` of drawn donors, for which the model itself is asked.
 
         Parameters
         ----------
-        entries : list of Entry
+        features : list of Feature
         request : Request
             Whose grid each row's donors are drawn from.
         draw, scale
@@ -249,11 +250,11 @@ class Problem:
             Whose `n_repeats`, `tol` if it has one, `random_state`, `keep_rows` and
             `n_jobs` say how, and whose callbacks see the progress.
         """
-        walk = self.walk(self.drawing(), entries, [request], measure.keep_rows)
-        seeds = entry_seeds(measure.random_state, len(entries))
+        walk = self.walk(self.drawing(), features, [request], measure.keep_rows)
+        seeds = feature_seeds(measure.random_state, len(features))
         draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
         means = RunningMeans(
-            len(entries),
+            len(features),
             len(scale),
             tol=getattr(measure, "tol", None),
             n_repeats=measure.n_repeats,
@@ -273,12 +274,12 @@ class Problem:
             return Units(len(self.weights), self.weights, self.weights)
         return Units.of(self.weights, self.labels)
 
-    def walk(self, response, entries, requests, keep_rows=False):
+    def walk(self, response, features, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""
         return Walk(
             response,
             self.table,
-            self.moves(entries, requests),
+            self.moves(features, requests),
             [request.reductions for request in requests],
             np.arange(self.table.n_samples),
             self.weights,

@@ -1,4 +1,4 @@
-"""Predict an entry from the other columns, and move it to predictions plus residuals.
+"""Predict a feature from the other columns, and move it to predictions plus residuals.
 
 A number that is not missing is predicted by a regressor. Categories, and whether
 numbers are missing, are levels, whose probabilities a classifier predicts. For a group
@@ -26,7 +26,7 @@ from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import as_table
 from skvarimp._response.further_moves import ResidualMove
-from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import in_order
 
@@ -57,7 +57,7 @@ def default_models(categorical, seed, n_levels):
         ("levels", encoder, categorical),
     ]
     columns = ColumnTransformer(parts, sparse_threshold=0.0)
-    # rounds of small trees: an entry is predicted once per fold
+    # rounds of small trees: a feature is predicted once per fold
     how = {"max_iter": 80, "max_leaf_nodes": 15, "max_bins": CODES}
     how |= {"early_stopping": False, "random_state": seed}
     how["categorical_features"] = categorical
@@ -69,7 +69,7 @@ def default_models(categorical, seed, n_levels):
 
 
 class Sources:
-    """The rows that models are fitted on, and the rows whose entries are predicted.
+    """The rows that models are fitted on, and the rows whose features are predicted.
 
     Parameters
     ----------
@@ -138,19 +138,19 @@ def missing_in(column):
 
 
 class Predictor:
-    """Predicts from the columns that do not belong to an entry.
+    """Predicts from the columns that do not belong to a feature.
 
     Parameters
     ----------
     sources : Sources
-    entry : Entry
+    feature : Feature
     seed : int
         Of folds and models.
     """
 
-    def __init__(self, sources, entry, seed):
+    def __init__(self, sources, feature, seed):
         self.sources, self.seed = sources, seed
-        self.others = np.setdiff1d(np.arange(len(sources.categorical)), entry.columns)
+        self.others = np.setdiff1d(np.arange(len(sources.categorical)), feature.columns)
         n_rows = len(sources.fitted)
         folds = KFold(min(FOLDS, n_rows), shuffle=True, random_state=seed)
         self.folds = list(folds.split(np.zeros(n_rows)))
@@ -251,26 +251,26 @@ def _mean(values, weights):
 
 
 def residual_move(task, sources):
-    """(`ResidualMove` of an entry, share of its variance explained out of fold).
+    """(`ResidualMove` of a feature, share of its variance explained out of fold).
 
     Parameters
     ----------
-    task : (Entry, int)
+    task : (Feature, int)
         With the seed of folds and models.
     sources : Sources
     """
-    entry, seed = task
-    numeric = ~sources.categorical[list(entry.columns)]
+    feature, seed = task
+    numeric = ~sources.categorical[list(feature.columns)]
     n, n_members = len(sources.weights), len(numeric)
-    predictor = Predictor(sources, entry, seed)
-    levels, missing = _levels(sources, entry, numeric)
+    predictor = Predictor(sources, feature, seed)
+    levels, missing = _levels(sources, feature, numeric)
     n_levels = int(levels.max()) + 1
     everywhere = np.ones(len(levels), dtype=bool)
     chances, share = predictor.predict(levels, everywhere, n_levels)
     shares = [share] if n_levels > 1 or not numeric.any() else []
     centres, values = np.full((2, n, n_members), np.nan)
     for member in np.flatnonzero(numeric):
-        column = sources.columns[entry.columns[member]].astype(np.float64)
+        column = sources.columns[feature.columns[member]].astype(np.float64)
         found, share = predictor.predict(column, ~missing[:, member])
         centres[:, member] = found[:, 0]
         values[:, member] = column[:n] - found[:, 0]
@@ -286,7 +286,7 @@ def residual_move(task, sources):
     codes[order] = np.arange(n)
     level = np.searchsorted(present, levels[:n][order])
     move = ResidualMove(
-        entry,
+        feature,
         values[order],
         order,
         sources.weights[order] / masses[present][level],
@@ -302,7 +302,7 @@ def residual_move(task, sources):
     return move, float(np.mean(shares))
 
 
-def _levels(sources, entry, numeric):
+def _levels(sources, feature, numeric):
     """Joint level of each row, (n_rows,), and where numbers are missing.
 
     Levels are numbered by the categories and by which numbers are missing.
@@ -310,7 +310,7 @@ def _levels(sources, entry, numeric):
     n_rows = len(sources.numbers)
     codes = np.zeros(n_rows, dtype=np.intp)
     missing = np.zeros((n_rows, len(numeric)), dtype=bool)
-    for member, j in enumerate(entry.columns):
+    for member, j in enumerate(feature.columns):
         column = sources.columns[j]
         if numeric[member]:
             missing[:, member] = column = missing_in(column)
@@ -319,27 +319,27 @@ def _levels(sources, entry, numeric):
     return codes, missing
 
 
-def residual_grid(measure, problem, entries):
-    """A grid of predictions plus residuals, and the share explained of each entry."""
+def residual_grid(measure, problem, features):
+    """A grid of predictions plus residuals, and the share explained of each feature."""
     table, model = problem.table, _checked_model(measure.conditional, problem.weights)
-    _check_columns(table, entries)
+    _check_columns(table, features)
     tables = _tables(table, measure.conditional_fit_rows)
     sources = Sources(tables, problem.weights, measure._categorical, model)
-    seeds = np.zeros(len(entries), dtype=np.int64)
+    seeds = np.zeros(len(features), dtype=np.int64)
     if measure.random_state is not None:
-        seeds = entry_seeds(measure.random_state, len(entries)) % 2**31
-    tasks, n_jobs = list(zip(entries, seeds.tolist())), measure.n_jobs
+        seeds = feature_seeds(measure.random_state, len(features)) % 2**31
+    tasks, n_jobs = list(zip(features, seeds.tolist())), measure.n_jobs
     found = in_order(residual_move, tasks, (sources,), n_jobs, prefer="threads")
-    moves, shares = zip(*(of_entry for _, of_entry in found))
-    return partial(_known_move, dict(zip(entries, moves))), np.array(shares)
+    moves, shares = zip(*(of_feature for _, of_feature in found))
+    return partial(_known_move, dict(zip(features, moves))), np.array(shares)
 
 
-def _known_move(moves, table, weights, entry, categorical_columns):
-    """The move of an entry, as a grid gives it, see `make_move`."""
-    return moves[entry]
+def _known_move(moves, table, weights, feature, categorical_columns):
+    """The move of a feature, as a grid gives it, see `make_move`."""
+    return moves[feature]
 
 
-def _check_columns(table, entries):
+def _check_columns(table, features):
     """Raise for columns from which nothing is predicted, or which are not."""
     if isinstance(table, SparseTable):
         raise TypeError(
@@ -347,7 +347,7 @@ def _check_columns(table, entries):
             f"got a sparse matrix of shape {table.native.shape}. Use "
             "conditional='subgroups', or X.toarray()."
         )
-    moved = {j for entry in entries for j in entry.columns}
+    moved = {j for feature in features for j in feature.columns}
     for j, name in enumerate(table.column_names()):
         column = table.column(j)
         problem = None

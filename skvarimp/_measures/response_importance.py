@@ -1,4 +1,4 @@
-"""Importances that watch the response as entries move: any values, or some of them."""
+"""Importances that watch the response as features move: any values, or some of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Plan:
     Attributes
     ----------
     problem : Problem
-    entries : list of Entry
+    features : list of Feature
     request : Request or None
         None for a measure that watches the response in its own way.
     estimation : {"auto", "exact", "sampled", "rows"} or None
@@ -48,7 +48,7 @@ class Plan:
     """
 
     problem: Problem
-    entries: list
+    features: list
     request: Request | None = None
     estimation: str | None = "exact"
     own: object = None
@@ -60,7 +60,7 @@ class Plan:
 
 
 class ResponseImportance(BaseImportance):
-    """An importance that watches the response as one entry moves.
+    """An importance that watches the response as one feature moves.
 
     A subclass says in `_plan` which reductions it needs, and turns their outcomes
     into its attributes in `_conclude`. Several measures share one walk, see
@@ -75,7 +75,7 @@ class ResponseImportance(BaseImportance):
     def _fit(self, estimator, X, y, sample_weight, groups=None):
         _fit_together([self], estimator, X, y, sample_weight, groups)
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         """The `Plan` of a fit; raises on bad input, before any work."""
         raise NotImplementedError
 
@@ -92,7 +92,7 @@ class ResponseImportance(BaseImportance):
 
     def _add_directions(self, plan, outcome, with_rows=False):
         """Give an outcome the directions of mean curves, by a walk of their own."""
-        walk = mean_walk(self, plan.problem, plan.entries, with_rows)
+        walk = mean_walk(self, plan.problem, plan.features, with_rows)
         if walk is not None:
             ((mean,),) = run_walk(walk, getattr(self, "n_jobs", None))
             outcome.directions, outcome.effects = mean.directions, mean.effects
@@ -109,7 +109,7 @@ class ResponseImportance(BaseImportance):
         known = outcome.complete
         self._complete = {} if known is None else {"complete": known}
         warn_stopped(self, np.isnan(outcome.importances.mean(axis=1)))
-        names = [entry.name for entry in plan.entries]
+        names = [feature.name for feature in plan.features]
         output_names = output_names or plan.problem.model.output_names
         units = plan.problem.units if samples is None else samples.units
         if self._has_directions:
@@ -131,7 +131,7 @@ class ResponseImportance(BaseImportance):
 def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None):
     """Fit engine measures on one model and data, in as few walks as they allow.
 
-    Measures that watch the same response of the same entries share one walk. Shared
+    Measures that watch the same response of the same features share one walk. Shared
     work keeps to the smallest `max_evaluations` of all.
     """
     limits = [getattr(measure, "max_evaluations", None) for measure in measures]
@@ -158,17 +158,17 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     rows = as_rows(X, y, sample_weight, groups)
     in_memory = isinstance(rows, Table)
     table = rows if in_memory else rows.head.table
-    entries = [m._set_entries(table, m.features, estimator) for m in measures]
+    features = [m._set_features(table, m.features, estimator) for m in measures]
     if in_memory:
         make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
     else:
-        make = partial(rows.problem, estimator, entries[0])
+        make = partial(rows.problem, estimator, features[0])
     problems = {}
     for method in [m.response_method for m in measures]:
         if method not in problems:
             problems[method] = make(method)
     shared = {}
-    for measure, of_measure in zip(measures, entries):
+    for measure, of_measure in zip(measures, features):
         problem = problems[measure.response_method]
         if getattr(measure, "keep_rows", False):
             problem.in_one_place("keep_rows=True")
@@ -183,7 +183,7 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
 
 
 def _carry_out(pairs):
-    """Walk once for measures of the same response and entries, and conclude."""
+    """Walk once for measures of the same response and features, and conclude."""
     walking = [pair for pair in pairs if pair[1].walks]
     found = _walked(*zip(*walking)) if walking else []
     outcomes = {id(plan): outcome for (_, plan), outcome in zip(walking, found)}
@@ -194,7 +194,7 @@ def _carry_out(pairs):
         if plan.estimation:
             measure.estimation_ = plan.estimation
         if plan.request:
-            measure.response_path_ = plan.problem.response(plan.entries).path
+            measure.response_path_ = plan.problem.response(plan.features).path
         measure._watched = plan.problem.model.method
         measure._conclude(plan, outcomes.get(id(plan)))
 
@@ -206,7 +206,7 @@ def _walked(measures, plans):
     reduction gives where none of the plan's own does.
     """
     merged, places, n_jobs = {}, [], _most_jobs(measures)
-    problem, entries = plans[0].problem, plans[0].entries
+    problem, features = plans[0].problem, plans[0].features
     keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
     for request in (plan.request for plan in plans):
         plain = isinstance(request.grid, str | int)
@@ -221,7 +221,7 @@ def _walked(measures, plans):
     for key in {key for m, (key, _) in zip(measures, places) if m._follows_mean}:
         merged[key].follow_mean(len(problem.base), keep_rows)
     found = problem.run(
-        entries,
+        features,
         list(merged.values()),
         keep_rows,
         n_jobs,
@@ -236,12 +236,12 @@ def _walked(measures, plans):
 
 
 def warn_stopped(measure, missing):
-    """Say so where a stop left entries, (n_entries,) bool, without importance."""
+    """Say so where a stop left features, (n_features,) bool, without importance."""
     if missing.any():
         measure._complete = {"complete": ~missing}
         warn(
             f"{type(measure).__name__} was stopped: {int(missing.sum())} of "
-            f"{len(missing)} entries have no importance (NaN)."
+            f"{len(missing)} features have no importance (NaN)."
         )
 
 
@@ -279,9 +279,10 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
     Attributes
     ----------
     subgroups_ : dict or None
-        Entry name -> the part of each row, (n_samples,); -1 for rows with zero weight.
-    explained_ : ndarray of shape (n_entries,) or None
-        Share of each entry's variance that lies between the parts, or that its model
+        Feature name -> the part of each row, (n_samples,); -1 for rows with zero
+        weight.
+    explained_ : ndarray of shape (n_features,) or None
+        Share of each feature's variance that lies between the parts, or that its model
         explains.
     """
 
@@ -298,13 +299,13 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         "conditional_fit_rows": ["array-like", None],
     }
 
-    def _grid_in_parts(self, problem, entries, grid):
+    def _grid_in_parts(self, problem, features, grid):
         """The grid within the parts that `conditional` asks for; sets the attributes.
 
         Parameters
         ----------
         problem : Problem
-        entries : list of Entry
+        features : list of Feature
         grid : str, int, array-like or dict
             A string or a number where `conditional` is not None.
         """
@@ -330,10 +331,10 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
                     "conditional='residuals' moves each row to values of its own, got "
                     f"grid={grid!r}. Use grid='all'."
                 )
-            found, self.explained_ = residual_grid(self, problem, entries)
+            found, self.explained_ = residual_grid(self, problem, features)
             return found
         found, self.subgroups_, self.explained_ = subgroup_grid(
-            self, problem, entries, grid
+            self, problem, features, grid
         )
         return found
 
@@ -350,9 +351,9 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         return "sampled"
 
     def _exact_rows(self, plan):
-        return exact_rows(plan.problem, plan.entries, plan.request)
+        return exact_rows(plan.problem, plan.features, plan.request)
 
-    def _moved_rows(self, problem, entries):
+    def _moved_rows(self, problem, features):
         contrast = getattr(self, "contrast", "observed")
         grid = getattr(self, "grid", "all")
         if isinstance(grid, str) and grid == "auto":
@@ -360,23 +361,25 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         # which reduction it is makes no difference to a response that asks the model
         request = Request(grid, [Observed()], [np.ones(1)], self._categorical)
         n, estimation = problem.n_rows, self._estimation()
-        drawn = self.n_repeats * n * self._n_moves * len(entries)
+        drawn = self.n_repeats * n * self._n_moves * len(features)
         if getattr(self, "scoring", None) is not None:
             return drawn
-        if not problem.response(entries).asks_model and estimation != "sampled":
+        if not problem.response(features).asks_model and estimation != "sampled":
             return 0
-        sizes = problem.grid_sizes(entries, request)
+        sizes = problem.grid_sizes(features, request)
         if self._drawn_estimation == "rows" or estimation == "rows":
             drawn = int(self.n_repeats * rows_per_repeat(n, sizes) * sizes.sum())
-        exact = exact_rows(problem, entries, request)
-        cheap = estimation == "auto" and problem.exact_is_cheap(entries, request, drawn)
+        exact = exact_rows(problem, features, request)
+        cheap = estimation == "auto" and problem.exact_is_cheap(
+            features, request, drawn
+        )
         return exact if cheap or estimation == "exact" else drawn
 
     def _draw_donors(self, plan, draw, scale):
         """The `Outcome` of drawn donors, for which the model itself is asked."""
         problem = plan.problem
         self.response_path_ = problem.drawing().path
-        return problem.drawn(plan.entries, plan.request, draw, scale, self)
+        return problem.drawn(plan.features, plan.request, draw, scale, self)
 
     def _further_columns(self):
         shares = getattr(self, "explained_", None)
@@ -384,7 +387,7 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
 
 
 def asks_for_residuals(conditional):
-    """Whether `conditional` is "residuals" or a model that predicts entries."""
+    """Whether `conditional` is "residuals" or a model that predicts features."""
     if isinstance(conditional, str):
         return conditional == "residuals"
     if isinstance(conditional, BaseDecisionTree | type):

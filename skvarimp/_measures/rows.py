@@ -42,16 +42,16 @@ class Rows:
 
     Attributes
     ----------
-    influences : ndarray of shape (n_rows, n_entries)
-    contributions : ndarray of shape (n_rows, n_entries) or None
+    influences : ndarray of shape (n_rows, n_features)
+    contributions : ndarray of shape (n_rows, n_features) or None
         Each row's own importance.
     units : Units
     kept : ndarray of shape (n_samples,)
         Which rows of X these are.
     fingerprint : str
         Equal for fits on the same rows.
-    effects : ndarray of shape (n_entries, n_outputs, n_rows) or None
-        Each row's response minus its mean as the entry moves.
+    effects : ndarray of shape (n_features, n_outputs, n_rows) or None
+        Each row's response minus its mean as the feature moves.
     """
 
     influences: np.ndarray
@@ -65,7 +65,7 @@ class Rows:
     def of(cls, problem, outcome):
         """Those of a `Problem`, from an `Outcome`."""
         influences, of_rows = outcome.influences, outcome.contributions
-        if influences is None:  # stopped before the first entry
+        if influences is None:  # stopped before the first feature
             shape = len(outcome.importances), len(problem.weights)
             influences = np.full(shape, np.nan)
         return cls(
@@ -93,7 +93,7 @@ class Rows:
         return (self.units.of_rows if self.are_samples else self.units).weights
 
     def terms(self, influences):
-        """What each row adds to the sampling error, (n_entries, n_rows)."""
+        """What each row adds to the sampling error, (n_features, n_rows)."""
         return self.units.terms(influences.T)
 
     def at_all_rows(self, values, elsewhere):
@@ -144,7 +144,7 @@ def store_rows(measure, rows):
     unknown = np.isnan(rows.influences).any(axis=0) & ~np.isnan(measure.importances_)
     if unknown.any():
         warn(
-            f"`influences_` and standard errors of {int(unknown.sum())} entries are "
+            f"`influences_` and standard errors of {int(unknown.sum())} features are "
             "NaN: too few draws were made to know them. Use a larger n_repeats than "
             f"{measure.n_repeats}."
         )
@@ -177,7 +177,7 @@ def rows_of(importance):
 
 
 def drawing_errors(importance):
-    """Errors of random draws, (n_entries,); 0 where nothing was drawn."""
+    """Errors of random draws, (n_features,); 0 where nothing was drawn."""
     errors = getattr(importance, "monte_carlo_errors_", None)
     return np.zeros(len(importance.importances_)) if errors is None else errors
 
@@ -187,14 +187,14 @@ def error_and_skewness(terms, drawn):
 
     Parameters
     ----------
-    terms : ndarray of shape (n_entries, n_rows)
+    terms : ndarray of shape (n_features, n_rows)
         What the rows add to the sampling error.
-    drawn : ndarray of shape (n_entries,)
+    drawn : ndarray of shape (n_features,)
         Errors of random draws, which have no skewness.
 
     Returns
     -------
-    error, skew : ndarray of shape (n_entries,)
+    error, skew : ndarray of shape (n_features,)
         NaN and 0 where an error is not known.
     """
     error = np.hypot(root_of_squares(terms), drawn)
@@ -227,17 +227,17 @@ def interval_ends(estimates, errors, skew, drawn, freedom, confidence):
 
     Parameters
     ----------
-    estimates, errors : ndarray of shape (n_entries,)
+    estimates, errors : ndarray of shape (n_features,)
         With their sampling errors.
-    skew : ndarray of shape (n_entries,) or None
+    skew : ndarray of shape (n_features,) or None
         Skewness of the sampling errors; NaN or None where it is not known.
-    drawn : ndarray of shape (n_entries,) or float
+    drawn : ndarray of shape (n_features,) or float
         Errors of random draws.
     freedom, confidence : float
 
     Returns
     -------
-    lower, upper : ndarray of shape (n_entries,)
+    lower, upper : ndarray of shape (n_features,)
         NaN where no error is known.
     """
     both = np.hypot(errors, drawn)
@@ -252,13 +252,13 @@ def interval_bounds(estimates, errors, skew, quantile):
 
     Parameters
     ----------
-    estimates, errors, skew : ndarray of shape (n_entries,)
+    estimates, errors, skew : ndarray of shape (n_features,)
     quantile : float
         Of the corrected studentised estimate, such as 1.96.
 
     Returns
     -------
-    lower, upper : ndarray of shape (n_entries,)
+    lower, upper : ndarray of shape (n_features,)
     """
     lower = estimates - errors * uncorrected(quantile, skew)
     upper = estimates - errors * uncorrected(-quantile, skew)
@@ -295,7 +295,7 @@ def complete_influences(plan, request, outcome, n_jobs):
         if curves is not None
         and (outcome.influences is None or np.isnan(outcome.influences[e, 0]))
     }
-    walk = problem.walk(problem.response(plan.entries), plan.entries, [request])
+    walk = problem.walk(problem.response(plan.features), plan.features, [request])
     (reduction,) = request.reductions
     for (e, _), finished in in_order(
         finished_again, missing.items(), (walk, reduction), n_jobs
@@ -313,7 +313,7 @@ def finished_again(task, walk, reduction):
     Parameters
     ----------
     task : (int, ndarray of shape (n_outputs, n_cells))
-        An entry and its mean curves.
+        A feature and its mean curves.
     walk : Walk
         Over all rows, of one request with one scale.
     reduction : PartialDependence

@@ -19,7 +19,7 @@ from skvarimp._response.rounds import (
     RowDraws,
     RunningMeans,
     draw_in_rounds,
-    entry_seeds,
+    feature_seeds,
     rows_per_repeat,
 )
 from skvarimp._types import (
@@ -61,17 +61,17 @@ default="auto"
         Values the input moves through. "all": the observed values with their
         frequencies. "equidistant": five values equally spaced from smallest to largest.
         "deciles": the deciles of the distinct values. An int: the medians of that many
-        bins of equal probability. An array of values, or a dict from entry names to
+        bins of equal probability. An array of values, or a dict from feature names to
         arrays. "auto": "all", but "equidistant" for the range. The values of
         "equidistant", "deciles" and arrays are equally probable; missing values keep
-        their frequency. Categorical entries take all their levels, and groups all their
-        joint values, unless an array is given.
+        their frequency. Categorical features take all their levels, and groups all
+        their joint values, unless an array is given.
     n_repeats : int, default=10
         "sampled": number of draws per row; a repeat is n_samples draws. "rows": a
         repeat draws n_samples / (mean number of grid values) rows, at least 100, and
-        the same for every entry. With `tol`, the largest number of repeats.
+        the same for every feature. With `tol`, the largest number of repeats.
     tol : float, default=None
-        For "sampled" and "rows": add repeats to each entry until its error of drawing
+        For "sampled" and "rows": add repeats to each feature until its error of drawing
         is below `tol` times the largest importance, see Notes. None: make `n_repeats`.
     scale : "auto" or None, default="auto"
         Divisor of the importances. "auto": the Gini mean difference of y for "pairs",
@@ -81,7 +81,7 @@ default="auto"
         Names, positions or mask of columns to treat as categorical besides those of
         boolean, string or categorical type.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them (groups); None: each column.
+        Features: names, positions, or lists of them (groups); None: each column.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
 default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
@@ -98,9 +98,9 @@ default="auto"
     conditional : "subgroups", "residuals", tree, regressor, classifier, array-like \
 of shape (n_samples,), dict or None, default=None
         Take new values only from rows of the same part: "subgroups": the leaves of a
-        tree that predicts the entry from the other columns; a scikit-learn tree: it is
-        cloned and fitted for this; labels of the rows for all entries; or a dict from
-        entry names to labels (all rows for other entries). None: from all rows.
+        tree that predicts the feature from the other columns; a scikit-learn tree: it
+        is cloned and fitted for this; labels of the rows for all features; or a dict
+        from feature names to labels (all rows for other features). None: from all rows.
         "residuals": the new value is the prediction from the other columns plus the
         residual of another row, always drawn; categories are drawn from predicted
         probabilities. Cross-validation chooses between a ridge and gradient boosting. A
@@ -111,48 +111,48 @@ default=None
         are then made out of fold.
     max_evaluations : int, default=None
         The largest number of rows that the model may be asked to predict, those of X
-        included. Drawing stops there, after the same number of repeats of each entry
+        included. Drawing stops there, after the same number of repeats of each feature
         (with `tol`, of each that is not precise yet). None: no limit.
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         Mean change of the prediction between two values of the input ("pairs") or when
         the input is replaced ("observed"), or range of the prediction as the input
         moves ("range"), mean over the outputs. With `scale` a share of the mean
         difference, or of the range, of the outcomes or scores; else in units of the
         prediction.
-    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
-    standard_errors_ : ndarray of shape (n_entries,) or None
+    standard_errors_ : ndarray of shape (n_features,) or None
         Sampling error with the model, scale and grid held fixed; each row counts as
         evaluated row and as donor (infinitesimal jackknife). It does not contain the
         error of drawing. NaN for one repeat of "sampled".
-    monte_carlo_errors_ : ndarray of shape (n_entries,) or None
+    monte_carlo_errors_ : ndarray of shape (n_features,) or None
         Error of drawing ("sampled", "rows"). NaN for one repeat of "sampled".
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
-    row_importances_ : ndarray of shape (n_samples, n_entries)
+    row_importances_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: each row's own importance (0 where its weight is 0); the
         weighted mean is `importances_`.
-    row_effects_ : ndarray of shape (n_samples, n_entries)
-        With `keep_rows`: each row's response minus its mean as the entry takes the
+    row_effects_ : ndarray of shape (n_samples, n_features)
+        With `keep_rows`: each row's response minus its mean as the feature takes the
         values of other rows, of additive models the Shapley value; NaN where the row's
         weight is 0, or it was not drawn. Several outputs are a third axis.
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    directions_ : ndarray of shape (n_entries,) or None
+    directions_ : ndarray of shape (n_features,) or None
         Which way the mean response goes as values rise: 1 where it only rises, -1 where
         it only falls, near 0 where it turns; see the glossary. NaN for groups and for
         categories without an order. None for several outputs.
-    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+    directions_per_output_ : ndarray of shape (n_features, n_outputs)
         Direction for each output.
     subgroups_ : dict or None
-        With parts: entry name -> the part of each row, shape (n_samples,), numbers
+        With parts: feature name -> the part of each row, shape (n_samples,), numbers
         from 0; -1 for rows with zero weight.
-    explained_ : ndarray of shape (n_entries,) or None
-        With `conditional`: share of each entry's variance that lies between the parts,
-        or that the model of "residuals" explains out of fold.
+    explained_ : ndarray of shape (n_features,) or None
+        With `conditional`: share of each feature's variance that lies between the
+        parts, or that the model of "residuals" explains out of fold.
     scale_ : float or ndarray of shape (n_outputs,)
         What the importances were divided by.
     goodness_of_fit_ : float or None
@@ -161,10 +161,10 @@ default=None
         The estimation used.
     response_path_ : str
         How the response was computed.
-    n_draws_ : ndarray of shape (n_entries,) or None
+    n_draws_ : ndarray of shape (n_features,) or None
         Number of draws: of a row with its donors, or of a row.
-    entry_names_ : list of str
-        Names of the entries.
+    features_ : list of str
+        Names of the features.
     output_names_ : list of str
         Names of the outputs.
 
@@ -175,7 +175,7 @@ default=None
     Notes
     -----
     A constant input and an unused input score exactly 0. Exact cost for a model
-    without a fast response: n_samples x n_cells predictions per entry; a draw of
+    without a fast response: n_samples x n_cells predictions per feature; a draw of
     "sampled" costs one prediction (pairs: two), one of "rows" n_cells.
 
     A drawn importance is the running mean of its draws, which is the state of a Kalman
@@ -183,15 +183,15 @@ default=None
     variance of the draws of each row ("sampled") or of the drawn rows' contributions
     ("rows").
 
-    With `tol`, each entry makes at least two repeats and 100 draws. It rests only if it
-    would rest even after one more draw as large as the largest change known (of any
+    With `tol`, each feature makes at least two repeats and 100 draws. It rests only if
+    it would rest even after one more draw as large as the largest change known (of any
     draw, or between the responses of two rows). Draws that are all equal, such as all
-    0, prove little; for "sampled", draws are equal if they are so in each row. Such an
-    entry makes at least 2000 draws, and its error is taken to be 3 / n_draws times the
-    largest change known: after no hit in n draws, the rate is below 3 / n with 95%
-    confidence. If the largest importance falls, drawing of resting entries is resumed.
-    An entry that makes all `n_repeats` has the numbers that it has without `tol`.
-    "sampled" keeps the sums of each entry: about seven numbers per row. "rows"
+    0, prove little; for "sampled", draws are equal if they are so in each row. Such a
+    feature makes at least 2000 draws, and its error is taken to be 3 / n_draws times
+    the largest change known: after no hit in n draws, the rate is below 3 / n with 95%
+    confidence. If the largest importance falls, drawing of resting features is resumed.
+    A feature that makes all `n_repeats` has the numbers that it has without `tol`.
+    "sampled" keeps the sums of each feature: about seven numbers per row. "rows"
     evaluates the earlier rows again in each round, which costs about twice as much as
     the last.
 
@@ -247,7 +247,7 @@ default=None
     conditional_fit_rows: Matrix | None = None
     max_evaluations: int | None = None
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         estimation = self._estimation()
         if estimation == "sampled" and self.contrast == "range":
             raise ValueError(
@@ -257,29 +257,29 @@ default=None
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
             grid = "equidistant" if self.contrast == "range" else "all"
-        grid = self._grid_in_parts(problem, entries, grid)
+        grid = self._grid_in_parts(problem, features, grid)
         scaled = self.scale == "auto"
         scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         reductions = [REDUCTIONS[self.contrast]]
         request = Request(grid, reductions, [scale], self._categorical)
-        return Plan(problem, entries, request, estimation)
+        return Plan(problem, features, request, estimation)
 
     @property
     def _drawn_estimation(self):
         return "rows" if self.contrast == "range" else "sampled"
 
     def _cheapest(self, plan):
-        problem, entries, request = plan.problem, plan.entries, plan.request
+        problem, features, request = plan.problem, plan.features, plan.request
         n = problem.n_rows
         if self.contrast == "range":
-            sizes = problem.grid_sizes(entries, request)
+            sizes = problem.grid_sizes(features, request)
             cap = self.n_repeats * rows_per_repeat(n, sizes)
-            response = problem.response(entries)
+            response = problem.response(features)
             drawn = sum(response.evaluations(cap, k) for k in sizes)
         else:
             n_moves = request.reductions[0].n_moves
-            drawn = self.n_repeats * n * n_moves * len(entries)
-        if problem.exact_is_cheap(entries, request, drawn):
+            drawn = self.n_repeats * n * n_moves * len(features)
+        if problem.exact_is_cheap(features, request, drawn):
             return "exact"
         return self._drawn_estimation
 
@@ -301,20 +301,20 @@ default=None
 
     def _draw_rows(self, plan, scale):
         """The `Outcome` of drawn rows."""
-        problem, entries, request = plan.problem, plan.entries, plan.request
+        problem, features, request = plan.problem, plan.features, plan.request
         problem.in_one_place("estimation='rows'", "use estimation='exact'")
-        sizes = problem.grid_sizes(entries, request)
+        sizes = problem.grid_sizes(features, request)
         n = rows_per_repeat(problem.n_rows, sizes)
-        response = problem.response(entries)
+        response = problem.response(features)
         request.follow_mean(len(problem.base), self.keep_rows)
-        walk = problem.walk(response, entries, [request], self.keep_rows)
-        seeds = entry_seeds(self.random_state, len(entries))
+        walk = problem.walk(response, features, [request], self.keep_rows)
+        seeds = feature_seeds(self.random_state, len(features))
         random = np.random.default_rng(int(seeds[0]))
         shape = self.n_repeats, n
         rows = random.choice(problem.n_rows, shape, p=walk.weights)
         draws = RowDraws(walk, rows, sizes)
         means = RunningMeans(
-            len(entries),
+            len(features),
             len(scale),
             tol=self.tol,
             n_repeats=self.n_repeats,

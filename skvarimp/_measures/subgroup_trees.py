@@ -1,7 +1,7 @@
-"""Parts of the rows within which an entry hardly depends on the other columns.
+"""Parts of the rows within which a feature hardly depends on the other columns.
 
-A regression tree predicts the entry from the other columns, and its leaves are the
-parts. Each numeric column of an entry is one standardised target, with an indicator of
+A regression tree predicts the feature from the other columns, and its leaves are the
+parts. Each numeric column of a feature is one standardised target, with an indicator of
 its missing values. A categorical column has an indicator for each frequent level.
 
 Integer weights and repeated rows give the same parts. Of splits that are equally good
@@ -23,20 +23,20 @@ from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.table import check_known
 from skvarimp._response.further_moves import Subgroups
 from skvarimp._response.grid import kind_of
-from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.tasks import in_order
 
 # `benchmarks/coverage.py conditional` measures it; doc/correlated.rst has the choice.
 SMALLEST_PART = 15  # rows: with more, dependence is left; with fewer, no donors
-CANDIDATES = 4  # columns that a tree may split on: those the entry depends on most
-BINS = 8  # of each column, to tell how much an entry depends on it
-CHANCE = 0.001  # of any candidate at all, where an entry depends on no other column
+CANDIDATES = 4  # columns that a tree may split on: those the feature depends on most
+BINS = 8  # of each column, to tell how much a feature depends on it
+CHANCE = 0.001  # of any candidate at all, where a feature depends on no other column
 LEVELS = 20  # of a categorical column that get an indicator
 
 
 @dataclass(frozen=True, eq=False)
 class Predictors:
-    """The columns of a table as a tree splits them, made once for all entries.
+    """The columns of a table as a tree splits them, made once for all features.
 
     Attributes
     ----------
@@ -72,12 +72,12 @@ class Predictors:
         held = np.ones(n * p), bins.ravel(), np.arange(0, n * p + 1, p)
         return cls(columns, sparse.csr_array(held, shape=(n, p * BINS)))
 
-    def others(self, entry):
-        """Positions of the columns that do not belong to an entry."""
-        return np.setdiff1d(np.arange(self.columns.shape[1]), entry.columns)
+    def others(self, feature):
+        """Positions of the columns that do not belong to a feature."""
+        return np.setdiff1d(np.arange(self.columns.shape[1]), feature.columns)
 
-    def nearest(self, entry, target, weights, n_rows):
-        """The other columns that an entry depends on most, at most `CANDIDATES`.
+    def nearest(self, feature, target, weights, n_rows):
+        """The other columns that a feature depends on most, at most `CANDIDATES`.
 
         By the F statistic of the target's means in the bins of a column. A column whose
         statistic may be due to chance (Bonferroni) is none of them: splits on it would
@@ -85,7 +85,7 @@ class Predictors:
 
         Parameters
         ----------
-        entry : Entry
+        feature : Feature
         target : ndarray of shape (n_samples, n_targets)
         weights : ndarray of shape (n_samples,)
         n_rows : float
@@ -110,7 +110,7 @@ class Predictors:
         above, below = np.maximum(n_bins - 1, 1), np.maximum(n_rows - n_bins, 1e-9)
         within = np.maximum(total - between, 1e-12)  # not 0 for a copy
         p_values = fdtrc(above, below, (between / above) / (within / below))
-        others = self.others(entry)
+        others = self.others(feature)
         others = others[p_values[others] * len(others) < CHANCE]
         return np.sort(others[_largest(between[others], CANDIDATES)])
 
@@ -128,20 +128,20 @@ def _bins(codes, weights):
     return np.minimum((BINS * below + 1e-9).astype(int), BINS - 1)[codes]
 
 
-def target_of(table, entry, weights, categorical):
-    """What a tree predicts of an entry, (n_samples, n_targets), of mean 0.
+def target_of(table, feature, weights, categorical):
+    """What a tree predicts of a feature, (n_samples, n_targets), of mean 0.
 
     Parameters
     ----------
     table : Table
-    entry : Entry
+    feature : Feature
     weights : ndarray of shape (n_samples,)
         Sum to 1.
     categorical : frozenset of int
         Columns to treat as categorical besides those that are by their type.
     """
     targets = []
-    for j in entry.columns:
+    for j in feature.columns:
         codes, donors = table.factorize((j,))
         values = table.column(j)[donors]
         if j in categorical or table.is_categorical(j):
@@ -183,13 +183,13 @@ def explained(target, parts, weights):
     return float(between / total) if total > 0 else 0.0
 
 
-def parts_by_tree(predictors, entry, target, problem, seed):
+def parts_by_tree(predictors, feature, target, problem, seed):
     """The leaves of a tree of at least `SMALLEST_PART` rows each.
 
     Parameters
     ----------
     predictors : Predictors
-    entry : Entry
+    feature : Feature
     target : ndarray of shape (n_samples, n_targets)
     problem : Problem
         Weights that are no counts, with a sum of less than n_samples, are taken to sum
@@ -203,7 +203,7 @@ def parts_by_tree(predictors, entry, target, problem, seed):
     """
     weights = problem.weights
     n_rows = max(problem.total_weight, len(weights))
-    columns = predictors.nearest(entry, target, weights, n_rows)
+    columns = predictors.nearest(feature, target, weights, n_rows)
     least = (SMALLEST_PART - 1e-6) / n_rows
     if len(columns) == 0 or least > 0.5:
         return np.zeros(len(weights), dtype=np.intp)
@@ -212,13 +212,13 @@ def parts_by_tree(predictors, entry, target, problem, seed):
     return _leaves(tree, columns, target, problem)
 
 
-def parts_by_given_tree(tree, predictors, entry, target, problem, seed):
+def parts_by_given_tree(tree, predictors, feature, target, problem, seed):
     """The leaves of a scikit-learn tree that is cloned and fitted on the other columns.
 
     Parameters
     ----------
     tree : BaseDecisionTree
-    predictors, entry, problem, seed
+    predictors, feature, problem, seed
         See `parts_by_tree`.
     target : ndarray of shape (n_samples,) or (n_samples, n_targets)
         For a classifier levels.
@@ -226,7 +226,7 @@ def parts_by_given_tree(tree, predictors, entry, target, problem, seed):
     tree = clone(tree)
     if tree.get_params().get("random_state", 0) is None:
         tree.set_params(random_state=seed)
-    columns = predictors.others(entry)
+    columns = predictors.others(feature)
     if len(columns) == 0:
         return np.zeros(len(problem.weights), dtype=np.intp)
     return _leaves(tree, predictors.columns[:, columns], target, problem)
@@ -249,7 +249,7 @@ def _leaves(tree, columns, target, problem):
 def _summable(target, counts):
     """Targets rounded so that sums of them and of their squares are exact.
 
-    The squares sum to the counts for each column of an entry (`_standardised`), and 52
+    The squares sum to the counts for each column of a feature (`_standardised`), and 52
     bits hold them. With more than 2**20 rows the sums are exact to 16 bits only.
     """
     squares = counts.sum() * target.shape[1]
@@ -257,39 +257,39 @@ def _summable(target, counts):
     return np.ldexp(np.round(np.ldexp(target, bits)), -bits)
 
 
-def parts_of_entry(task, problem, tree, given, categorical):
-    """(part of each row, share of the variance between the parts) of an entry.
+def parts_of_feature(task, problem, tree, given, categorical):
+    """(part of each row, share of the variance between the parts) of a feature.
 
     From the `Predictors` of a tree, or from labels.
     """
-    (entry, seed), table, weights = task, problem.table, problem.weights
-    target = target_of(table, entry, weights, categorical)
+    (feature, seed), table, weights = task, problem.table, problem.weights
+    target = target_of(table, feature, weights, categorical)
     if isinstance(tree, str):
-        parts = parts_by_tree(given, entry, target, problem, seed)
+        parts = parts_by_tree(given, feature, target, problem, seed)
     elif isinstance(tree, BaseDecisionTree):
         learned = target
         if is_classifier(tree):
-            learned = _levels(tree, table, entry, categorical)
-        parts = parts_by_given_tree(tree, given, entry, learned, problem, seed)
-    else:  # all rows are one part for an entry without labels
-        parts = given.get(entry.name, np.zeros(table.n_samples, dtype=np.intp))
+            learned = _levels(tree, table, feature, categorical)
+        parts = parts_by_given_tree(tree, given, feature, learned, problem, seed)
+    else:  # all rows are one part for a feature without labels
+        parts = given.get(feature.name, np.zeros(table.n_samples, dtype=np.intp))
     return parts, explained(target, parts, weights)
 
 
-def _levels(tree, table, entry, categorical):
-    """The levels of a categorical entry, which a classifier predicts."""
-    if not kind_of(table, entry, categorical).categorical:
+def _levels(tree, table, feature, categorical):
+    """The levels of a categorical feature, which a classifier predicts."""
+    if not kind_of(table, feature, categorical).categorical:
         raise ValueError(
             f"`conditional` is a {type(tree).__name__}, which predicts classes, but "
-            f"{entry.name!r} is not categorical. Use a regression tree; it takes "
-            "categorical entries as well."
+            f"{feature.name!r} is not categorical. Use a regression tree; it takes "
+            "categorical features as well."
         )
-    return table.factorize(entry.columns)[0]
+    return table.factorize(feature.columns)[0]
 
 
-def parts_by_labels(given, entries, kept):
-    """Entry name -> the part of each row that is kept, as the user's labels say."""
-    names = [entry.name for entry in entries]
+def parts_by_labels(given, features, kept):
+    """Feature name -> the part of each row that is kept, as the user's labels say."""
+    names = [feature.name for feature in features]
     if not isinstance(given, Mapping):
         return dict.fromkeys(names, _codes(given, kept, "`conditional`"))
     for name in given:
@@ -311,38 +311,38 @@ def _codes(labels, kept, name):
     return factorized(numbers_if_possible(labels[kept]))[0]
 
 
-def subgroup_grid(measure, problem, entries, grid):
+def subgroup_grid(measure, problem, features, grid):
     """A grid within the parts that `conditional` asks for.
 
     Parameters
     ----------
     measure : ConditionalImportance
     problem : Problem
-    entries : list of Entry
+    features : list of Feature
     grid : str or int
 
     Returns
     -------
     Subgroups
     subgroups : dict
-        Name of an entry -> the part of each row of X; -1 for rows of weight 0.
-    explained : ndarray of shape (n_entries,)
+        Name of a feature -> the part of each row of X; -1 for rows of weight 0.
+    explained : ndarray of shape (n_features,)
     """
     if isinstance(measure.conditional, str | BaseDecisionTree):
         given = Predictors.of(problem.table, problem.weights)
     else:
-        given = parts_by_labels(measure.conditional, entries, problem.kept)
-    seeds = np.zeros(len(entries), dtype=np.int64)
+        given = parts_by_labels(measure.conditional, features, problem.kept)
+    seeds = np.zeros(len(features), dtype=np.int64)
     if measure.random_state is not None:
-        seeds = entry_seeds(measure.random_state, len(entries)) % 2**31
+        seeds = feature_seeds(measure.random_state, len(features)) % 2**31
     arguments = problem, measure.conditional, given, measure._categorical
-    tasks = list(zip(entries, seeds.tolist()))
+    tasks = list(zip(features, seeds.tolist()))
     n_jobs, parts, subgroups, shares = measure.n_jobs, {}, {}, []
-    fitted = in_order(parts_of_entry, tasks, arguments, n_jobs, prefer="threads")
-    for (entry, _), (of_entry, share) in fitted:
-        parts[entry] = of_entry
+    fitted = in_order(parts_of_feature, tasks, arguments, n_jobs, prefer="threads")
+    for (feature, _), (of_feature, share) in fitted:
+        parts[feature] = of_feature
         every = np.full(len(problem.kept), -1)
-        every[problem.kept] = of_entry
-        subgroups[entry.name] = every
+        every[problem.kept] = of_feature
+        subgroups[feature.name] = every
         shares.append(share)
     return Subgroups(grid, parts), subgroups, np.array(shares)

@@ -1,4 +1,4 @@
-"""Values of entries and targets over all partitions: counted, merged, bounded, drawn.
+"""Values of features and targets over all partitions: counted, merged, bounded, drawn.
 
 Trees need no more of the donors than their weight in each cell between two cuts, which
 is exact whatever the number of rows. Of other models the distinct values are counted
@@ -18,7 +18,7 @@ import numpy as np
 
 from skvarimp._data.base_table import ArrayTable, Table
 from skvarimp._data.statistics import precise_cumsum
-from skvarimp._data.table import Entry, stacked
+from skvarimp._data.table import Feature, stacked
 from skvarimp._measures.problem import compared_with
 from skvarimp._partitions.moments import Largest, Moments, moments_by_weight
 from skvarimp._response.further_reductions import loss_of_rows
@@ -32,14 +32,14 @@ MOST_CELLS = 2**16  # of several columns, between the cuts of trees
 
 @dataclass(frozen=True)
 class ObservedValues:
-    """Distinct values of an entry, and their weights.
+    """Distinct values of a feature, and their weights.
 
     Attributes
     ----------
-    entry : Entry
+    feature : Feature
         Its `columns` are those of the rows.
     rows : Table
-        One row per value: of numbers the entry's columns alone, of levels whole rows.
+        One row per value: of numbers the feature's columns alone, of levels whole rows.
     masses : ndarray of shape (n_values,)
         Sums of weights as given.
     keys : ndarray of shape (n_values, n_keys) or None
@@ -48,25 +48,25 @@ class ObservedValues:
         Whether each value has a row of its own.
     """
 
-    entry: Entry
+    feature: Feature
     rows: Table
     masses: np.ndarray
     keys: np.ndarray | None = None
     distinct: bool = True
 
     @classmethod
-    def of(cls, table, entry, weights, keys=None):
+    def of(cls, table, feature, weights, keys=None):
         """Those of some rows.
 
         Parameters
         ----------
         table : Table
-        entry : Entry
+        feature : Feature
         weights : ndarray of shape (n_rows,)
         keys : ndarray of shape (n_rows, n_keys), default=None
         """
-        rows, entry = _rows(table, entry)
-        return cls(entry, rows, weights, keys).counted()
+        rows, feature = _rows(table, feature)
+        return cls(feature, rows, weights, keys).counted()
 
     def merged(self, other):
         """Those of two sets of rows."""
@@ -74,7 +74,7 @@ class ObservedValues:
         rows = stacked([self.rows, other.rows])
         masses = np.concatenate([self.masses, other.masses])
         distinct = self.distinct and other.distinct
-        return ObservedValues(self.entry, rows, masses, keys, distinct).counted()
+        return ObservedValues(self.feature, rows, masses, keys, distinct).counted()
 
     def counted(self):
         """The same with one row per value, in the order of the values or keys."""
@@ -86,7 +86,7 @@ class ObservedValues:
         """Only some of the values, with other masses."""
         keys = None if self.keys is None else self.keys[values]
         rows, distinct = self.rows.take(values), self.distinct and distinct
-        return ObservedValues(self.entry, rows, masses, keys, distinct)
+        return ObservedValues(self.feature, rows, masses, keys, distinct)
 
     @property
     def _most(self):
@@ -97,12 +97,12 @@ class ObservedValues:
 
     def _factorized(self, rows, keys):
         if keys is None:
-            return rows.factorize(self.entry.columns)
+            return rows.factorize(self.feature.columns)
         return ArrayTable(keys).factorize(range(keys.shape[1]))
 
     def _bounded(self):
         """Neighbours of a numeric column joined; of others the first values only."""
-        if not self.is_numeric or len(self.entry.columns) > 1:
+        if not self.is_numeric or len(self.feature.columns) > 1:
             first = np.arange(self._most)
             return self._some(first, self.masses[first], distinct=False)
         numbers = ~np.isnan(self.rows.column(0).astype(np.float64))  # NaN is last
@@ -122,14 +122,14 @@ class ObservedValues:
     @property
     def is_numeric(self):
         """Whether all columns hold numbers."""
-        return not any(self.rows.has_levels(j) for j in self.entry.columns)
+        return not any(self.rows.has_levels(j) for j in self.feature.columns)
 
-    def move(self, entry, grid, categorical_columns):
-        """The entry's `Move` through a grid; its donors are `rows`.
+    def move(self, feature, grid, categorical_columns):
+        """The feature's `Move` through a grid; its donors are `rows`.
 
         Parameters
         ----------
-        entry : Entry
+        feature : Feature
             As in X.
         grid : str, int, array-like or dict
         categorical_columns : frozenset of int
@@ -137,19 +137,19 @@ class ObservedValues:
         """
         categorical = frozenset(
             own
-            for own, column in zip(self.entry.columns, entry.columns)
+            for own, column in zip(self.feature.columns, feature.columns)
             if column in categorical_columns
         )
         weights = self.masses / self.masses.sum()
-        move = make_move(self.rows, weights, self.entry, grid, categorical)
-        return replace(move, entry=entry)
+        move = make_move(self.rows, weights, self.feature, grid, categorical)
+        return replace(move, feature=feature)
 
-    def cells_of(self, table, entry, move, keys=None):
+    def cells_of(self, table, feature, move, keys=None):
         """The cell of each row's own value, (n_rows,), in a move through all values.
 
         `move.n_cells` for a value that was not observed.
         """
-        rows, _ = _rows(table, entry)
+        rows, _ = _rows(table, feature)
         both = None if self.keys is None else np.concatenate([self.keys, keys])
         codes, first = self._factorized(stacked([self.rows, rows]), both)
         cell_of_code = np.full(len(first), move.n_cells)
@@ -157,19 +157,19 @@ class ObservedValues:
         return cell_of_code[codes[len(self.masses) :]]
 
 
-def _rows(table, entry):
-    """What is kept of a table's rows, and the entry there."""
-    if any(table.has_levels(j) for j in entry.columns):
-        return table, entry
-    values = np.column_stack([table.column(j) for j in entry.columns])
-    return ArrayTable(values), replace(entry, columns=tuple(range(values.shape[1])))
+def _rows(table, feature):
+    """What is kept of a table's rows, and the feature there."""
+    if any(table.has_levels(j) for j in feature.columns):
+        return table, feature
+    values = np.column_stack([table.column(j) for j in feature.columns])
+    return ArrayTable(values), replace(feature, columns=tuple(range(values.shape[1])))
 
 
 N_DONORS = MOST_VALUES  # of which any values can be counted
 
 
 def draw_in(part, pooled, draws):
-    """The `Drawn` of each entry from one partition, with the moments of its rows.
+    """The `Drawn` of each feature from one partition, with the moments of its rows.
 
     And the largest size of the partition's responses.
 
@@ -177,7 +177,7 @@ def draw_in(part, pooled, draws):
     ----------
     part : Partition
     pooled : list of bool
-        By entry, whether its donors come from the pool.
+        By feature, whether its donors come from the pool.
     draws : DonorDraws
         With a `PartitionedWalk`, whose model is the black box.
     """
@@ -236,9 +236,9 @@ def compared_rows(part, model, n_outputs, row=...):
 
 def counted_targets(part, model, n_outputs):
     """`ObservedValues` of what each output is compared with."""
-    entry = Entry("value", (0,))
+    feature = Feature("value", (0,))
     return [
-        ObservedValues.of(ArrayTable(of_one[:, np.newaxis]), entry, part.weights)
+        ObservedValues.of(ArrayTable(of_one[:, np.newaxis]), feature, part.weights)
         for of_one in compared_rows(part, model, n_outputs)
     ]
 

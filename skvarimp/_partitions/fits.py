@@ -26,12 +26,12 @@ from skvarimp._partitions.moments import GroupSums, moments_by_weight
 from skvarimp._partitions.walk import Count, PartModel
 
 
-class Feature:
+class ColumnOfParts:
     """How the rows of all partitions are grouped by a feature, or its slope is taken.
 
     Parameters
     ----------
-    entry : Entry
+    feature : Feature
     observed : ObservedValues
     choice : MethodChoice
 
@@ -48,14 +48,14 @@ class Feature:
         Near the mean of a feature whose slope is taken.
     """
 
-    def __init__(self, entry, observed, choice):
-        self.entry, self.observed, numeric = entry, observed, observed.is_numeric
-        self.values = observed.rows.column(observed.entry.columns[0])
+    def __init__(self, feature, observed, choice):
+        self.feature, self.observed, numeric = feature, observed, observed.is_numeric
+        self.values = observed.rows.column(observed.feature.columns[0])
         n_values, self.groups = len(observed.masses), None
         numbers = self.values if numeric else np.arange(n_values)
         self.numbers = numbers.astype(np.float64)
         finite = bool(np.all(np.isfinite(self.numbers)))
-        self.method = choice.of(entry, n_values, finite, finite and numeric)
+        self.method = choice.of(feature, n_values, finite, finite and numeric)
         weights = observed.masses / observed.masses.sum()
         if self.method != "conditional_mean":
             self.center = float(weights @ self.numbers)
@@ -65,8 +65,8 @@ class Feature:
             self.groups = np.arange(n_values)
         else:
             raise ValueError(
-                f"{entry.name!r} has more than {MOST_VALUES} levels, too many for rows "
-                "in partitions. Group them."
+                f"{feature.name!r} has more than {MOST_VALUES} levels, too many for "
+                "rows in partitions. Group them."
             )
 
     def labels(self):
@@ -79,12 +79,12 @@ class Feature:
     def of(self, table):
         """The feature as numbers, (n_rows,)."""
         if self.observed.is_numeric:
-            return table.column(self.entry.columns[0]).astype(np.float64)
+            return table.column(self.feature.columns[0]).astype(np.float64)
         return self._cells(table).astype(np.float64)
 
     def _cells(self, table):
-        move = self.observed.move(self.entry, "all", frozenset())
-        return move.donors[self.observed.cells_of(table, self.entry, move)]
+        move = self.observed.move(self.feature, "all", frozenset())
+        return move.donors[self.observed.cells_of(table, self.feature, move)]
 
     def codes(self, table):
         """The group of each row."""
@@ -97,11 +97,11 @@ class Feature:
 def fit_firm(measure, estimator, partitions):
     """Fit a `FIRMImportance` over partitions."""
     table, model = partitions.head.table, measure._model(estimator, partitions.head.y)
-    entries = measure._set_entries(table, measure.features, estimator)
+    features = measure._set_features(table, measure.features, estimator)
     for what, asked in {
         "estimator=None": estimator is None,
         "method='gaussian'": measure.method == "gaussian",
-        "A group in `features`": any(entry.is_group for entry in entries),
+        "A group in `features`": any(feature.is_group for feature in features),
         "`feature_functions`": measure.feature_functions is not None,
         "keep_rows=True": measure.keep_rows,
     }.items():
@@ -109,11 +109,11 @@ def fit_firm(measure, estimator, partitions):
             partitions.refuse(what)
     model.unmoved(table)  # names the outputs
     linear = partial(is_linear, model, table)
-    results = estimates_over(measure, model, entries, partitions, linear)
-    measure._store_estimates(table, entries, model.output_names, results)
+    results = estimates_over(measure, model, features, partitions, linear)
+    measure._store_estimates(table, features, model.output_names, results)
 
 
-def estimates_over(measure, model, entries, partitions, linear):
+def estimates_over(measure, model, features, partitions, linear):
     """`Estimates` of single columns over partitions."""
     partitions.sent.add(model.estimator)
     moments, size = partitions.passed(response_moments, (model,))
@@ -124,25 +124,27 @@ def estimates_over(measure, model, entries, partitions, linear):
     scale = np.where(constant | (not measure.standardize), 1.0, spread)
     values = np.where(constant, 0.0, 1.0)[np.newaxis]
     none = PartModel(model, None, len(level))
-    count = partitions.passed(Count.of, (none, entries, (False,)))
+    count = partitions.passed(Count.of, (none, features, (False,)))
     n_rows, standardize = sum(count.n_rows.values()), measure.standardize
     units = partitions.units(n_rows)
     scores = Scores(values, level, scale, 1.0, total, n_rows, units, standardize)
     choice = MethodChoice(measure.method, number_of_bins(measure.n_bins, total), linear)
     observed = count.observed
-    features = [Feature(entry, observed[entry, False], choice) for entry in entries]
-    sums = partitions.passed(_sums, (model, features, scores))
-    results = Estimates(len(entries), scores)
-    for e, (feature, of_feature) in enumerate(zip(features, sums)):
-        if feature.groups is None:
-            found = _slopes(feature, of_feature[0], scores)
-            results.put_slopes([e], [feature.method], found)
-            if not feature.observed.is_numeric:
-                results.others[e] = (feature.values, found.lines[0])
+    columns = [
+        ColumnOfParts(feature, observed[feature, False], choice) for feature in features
+    ]
+    sums = partitions.passed(_sums, (model, columns, scores))
+    results = Estimates(len(features), scores)
+    for e, (column, of_column) in enumerate(zip(columns, sums)):
+        if column.groups is None:
+            found = _slopes(column, of_column[0], scores)
+            results.put_slopes([e], [column.method], found)
+            if not column.observed.is_numeric:
+                results.others[e] = (column.values, found.lines[0])
         else:
-            root, means = _means(feature.entry.name, of_feature, scores)
-            masses = np.array([of_group[0].weights[0] for of_group in of_feature])
-            results.put_means(e, root, feature.labels(), means, masses)
+            root, means = _means(column.feature.name, of_column, scores)
+            masses = np.array([of_group[0].weights[0] for of_group in of_column])
+            results.put_means(e, root, column.labels(), means, masses)
     return results
 
 
@@ -245,7 +247,7 @@ def fit_trees(measure, estimator, partitions, y):
     y : object
         As given, which names the outputs.
     """
-    measure._set_entries(partitions.head.table, None, estimator)
+    measure._set_features(partitions.head.table, None, estimator)
     if measure.keep_rows:
         partitions.refuse("keep_rows=True", ", or leave it out")
     partitions.sent.add(estimator)

@@ -1,4 +1,4 @@
-"""Mean response curves of pairs and triples of entries over partitions."""
+"""Mean response curves of pairs and triples of features over partitions."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,13 +29,13 @@ class InPartitions:
     Attributes
     ----------
     problem : PartitionedProblem
-    moved : list of Entry
+    moved : list of Feature
         All whose curves are asked for.
     n_columns : int
         How many columns move at once, at most.
-    joint : list of Entry
-        The entries of each set as one; without sets the entries themselves.
-    sets : list of list of Entry
+    joint : list of Feature
+        The features of each set as one; without sets the features themselves.
+    sets : list of list of Feature
     request : Request or None
         Of the grid of a conditional standard deviation; None for Friedman's H.
     """
@@ -47,8 +47,8 @@ class InPartitions:
     sets: list
     request: object
 
-    def alone(self, entry):
-        """Do nothing: all entries go through the partitions together."""
+    def alone(self, feature):
+        """Do nothing: all features go through the partitions together."""
 
     def strength(self, task):
         """The statistic of a set, as `ConditionalStd` and `JointH` give it."""
@@ -62,10 +62,10 @@ class InPartitions:
 
     def _conditional_stds(self):
         problem = self.problem
-        problem.foreseen = entries = list(dict.fromkeys(chain(*self.sets)))
-        moves = problem.global_moves(entries, [self.request], by_cells=False)
-        pairs = [[entries.index(entry) for entry in pair] for pair in self.sets]
-        weight = problem.count(entries).weight
+        problem.foreseen = features = list(dict.fromkeys(chain(*self.sets)))
+        moves = problem.global_moves(features, [self.request], by_cells=False)
+        pairs = [[features.index(feature) for feature in pair] for pair in self.sets]
+        weight = problem.count(features).weight
         arguments = self._model, moves, weight, self.n_columns, pairs
         curves = problem.partitions.passed(_joint_curves, arguments)
         for joint, (j, k) in zip(curves, pairs):
@@ -88,20 +88,20 @@ class InPartitions:
                 p = of_joint.masses / of_joint.masses.sum()
                 yield friedman_h(joint, len(members), smaller, p, spread)
 
-    def _counted(self, entries):
-        """The `Count` of entries, and the values of each that occur.
+    def _counted(self, features):
+        """The `Count` of features, and the values of each that occur.
 
         By cells where the model is trees.
         """
         by_cells = isinstance(self.problem.response(self.moved), TreeResponse)
-        arguments = self._model, entries, (by_cells,)
+        arguments = self._model, features, (by_cells,)
         count = self.problem.partitions.passed(Count.of, arguments)
-        observed = [count.observed[entry, by_cells] for entry in entries]
-        for of_entry in observed:
-            if not of_entry.distinct:
+        observed = [count.observed[feature, by_cells] for feature in features]
+        for of_feature in observed:
+            if not of_feature.distinct:
                 raise ValueError(
                     "Friedman's H of rows in partitions needs the values of "
-                    f"{of_entry.entry.name!r} that occur together: at most "
+                    f"{of_feature.feature.name!r} that occur together: at most "
                     f"{MOST_CELLS} cells between the cuts of trees, at most "
                     f"{MOST_VALUES} values for other models and columns with levels. "
                     "There are more. Use statistic='conditional_std', or pass a "
@@ -130,7 +130,7 @@ class InPartitions:
 
 
 def _subsets(members):
-    """All parts of a set of entries, the smaller ones first."""
+    """All parts of a set of features, the smaller ones first."""
     sizes = range(1, len(members) + 1)
     return [part for size in sizes for part in combinations(members, size)]
 
@@ -140,12 +140,14 @@ def _subset_moves(members, observed):
 
     Their codes are those of the values observed.
     """
-    place = dict(zip(together(members).columns, observed.entry.columns))
+    place = dict(zip(together(members).columns, observed.feature.columns))
     moves = []
-    for entry in map(together, _subsets(members)):
-        own = replace(entry, columns=tuple(place[column] for column in entry.columns))
-        of_part = replace(observed, entry=own)
-        moves.append(GlobalMove.of(of_part, entry, ALL))
+    for feature in map(together, _subsets(members)):
+        own = replace(
+            feature, columns=tuple(place[column] for column in feature.columns)
+        )
+        of_part = replace(observed, feature=own)
+        moves.append(GlobalMove.of(of_part, feature, ALL))
     return moves
 
 

@@ -259,7 +259,7 @@ class Merged:
         Of the reduction's own numbers of rows, if it keeps any, and of the squared
         deviations of the response, if it uses them; see `moments_by_weight`.
     cells, sketch : ndarray or None
-        As in `State`, of one entry.
+        As in `State`, of one feature.
     signed : ndarray of shape (n_groups, n_cells or 1) or None
         Signed sums of the weights, of each group of the sketch and each cell, where
         cells matter.

@@ -111,9 +111,9 @@ class Partitions:
         """Whether X is a Dask DataFrame or Array."""
         return is_dask(X) and hasattr(X, "to_delayed")
 
-    def problem(self, estimator, entries, response_method):
-        """The `Problem` of a model, some of whose entries are known."""
-        return partitioned_problem(estimator, self, entries, response_method)
+    def problem(self, estimator, features, response_method):
+        """The `Problem` of a model, some of whose features are known."""
+        return partitioned_problem(estimator, self, features, response_method)
 
     def fit_firm(self, measure, estimator):
         """Fit a `FIRMImportance`."""

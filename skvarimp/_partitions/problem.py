@@ -48,7 +48,7 @@ from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.grid import kind_of
 from skvarimp._response.reductions import Outcome, Range
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._response.sampling import DonorDraws
 from skvarimp._running.tasks import Progress
 
@@ -61,7 +61,7 @@ class PartitionedProblem(Problem):
 
     Attributes
     ----------
-    foreseen : list of Entry
+    foreseen : list of Feature
         Counted together as soon as one of them, or the number of rows, is asked for.
     """
 
@@ -77,9 +77,9 @@ class PartitionedProblem(Problem):
         """Their weights and groups stay in the partitions."""
         return self.partitions.units(self.n_rows)
 
-    def part_model(self, entries):
-        """What makes the response of each partition; of no entries the black box."""
-        fast = entries and not isinstance(self.response(entries), BlackBoxResponse)
+    def part_model(self, features):
+        """What makes the response of each partition; of no features the black box."""
+        fast = features and not isinstance(self.response(features), BlackBoxResponse)
         return PartModel(self.model, self._form if fast else None, len(self.base))
 
     @cached_property
@@ -88,28 +88,28 @@ class PartitionedProblem(Problem):
         self.partitions.sent.add(form)
         return form
 
-    def count(self, entries):
-        """The `Count` of all partitions, of the values of some entries at least."""
+    def count(self, features):
+        """The `Count` of all partitions, of the values of some features at least."""
         for known, count in self._counts.items():
-            if set(entries) <= known:
+            if set(features) <= known:
                 return count
-        if set(entries) < set(self.foreseen):
+        if set(features) < set(self.foreseen):
             return self.count(self.foreseen)
-        trees = entries and isinstance(self.response(entries), TreeResponse)
+        trees = features and isinstance(self.response(features), TreeResponse)
         kinds = (False, True) if trees else (False,)
-        arguments = self.part_model(entries), list(entries), kinds
+        arguments = self.part_model(features), list(features), kinds
         count = self.partitions.passed(Count.of, arguments)
-        self._counts[frozenset(entries)] = count
+        self._counts[frozenset(features)] = count
         return count
 
-    def global_moves(self, entries, requests, by_cells=True):
-        """The `GlobalMove` of each entry under each request, by position."""
+    def global_moves(self, features, requests, by_cells=True):
+        """The `GlobalMove` of each feature under each request, by position."""
         moves = [
             GlobalMove.of(*both, request)
             for request in requests
-            for both in zip(self._observed(entries, request, by_cells), entries)
+            for both in zip(self._observed(features, request, by_cells), features)
         ]
-        names = [repr(m.move.entry.name) for m in moves if m.lacks_values]
+        names = [repr(m.move.feature.name) for m in moves if m.lacks_values]
         if names:
             raise ValueError(
                 f"grid='all' of rows in partitions takes at most {MOST_VALUES} "
@@ -120,88 +120,88 @@ class PartitionedProblem(Problem):
             )
         return moves
 
-    def uncountable(self, entries):
-        count = self.count(entries)
-        return [e for e in entries if not count.observed[e, False].distinct]
+    def uncountable(self, features):
+        count = self.count(features)
+        return [e for e in features if not count.observed[e, False].distinct]
 
-    def _observed(self, entries, request, by_cells=True):
-        """The `ObservedValues` of each entry: by cells, where trees need no more."""
-        cells = by_cells and isinstance(self.response(entries), TreeResponse)
+    def _observed(self, features, request, by_cells=True):
+        """The `ObservedValues` of each feature: by cells, where trees need no more."""
+        cells = by_cells and isinstance(self.response(features), TreeResponse)
         cells &= not any(r.counts_values for r in request.reductions)
-        count = self.count(entries)
+        count = self.count(features)
         return [
-            count.observed[entry, cells and _takes_all(entry, request)]
-            for entry in entries
+            count.observed[feature, cells and _takes_all(feature, request)]
+            for feature in features
         ]
 
-    def moves(self, entries, requests):
+    def moves(self, features, requests):
         """Donors are rows of the values observed."""
-        return [m.move for m in self.global_moves(entries, requests)]
+        return [m.move for m in self.global_moves(features, requests)]
 
-    def move(self, entry, request):
+    def move(self, feature, request):
         """The donors mean nothing on the few rows of `table`."""
-        return self._bare(entry, request).move
+        return self._bare(feature, request).move
 
-    def _bare(self, entry, request):
-        """The `GlobalMove` of an entry, however many its values."""
-        observed = self.count([entry]).observed[entry, False]
-        return GlobalMove.of(observed, entry, request)
+    def _bare(self, feature, request):
+        """The `GlobalMove` of a feature, however many its values."""
+        observed = self.count([feature]).observed[feature, False]
+        return GlobalMove.of(observed, feature, request)
 
-    def curves(self, entries, entry, request, rows):
-        bare = self._bare(entry, request)
+    def curves(self, features, feature, request, rows):
+        bare = self._bare(feature, request)
         move, bare.move = bare.move, replace(bare.move, codes=None)
-        head, model = self.partitions.head, self.part_model(entries)
+        head, model = self.partitions.head, self.part_model(features)
         response, table, (there,), n_donors = moves_on(head, model, [bare])
         rows_there, base = n_donors + rows, self.base[:, rows]
         return move, response.curves(table, rows_there, there, base)
 
-    def distinct_values(self, entry):
+    def distinct_values(self, feature):
         """Where there are too many values, these are some of them."""
-        move = self.move(entry, ALL)
+        move = self.move(feature, ALL)
         return move.values, move.probabilities
 
-    def deciles(self, entry):
-        return deciles(*self.distinct_values(entry))
+    def deciles(self, feature):
+        return deciles(*self.distinct_values(feature))
 
-    def exact_is_cheap(self, entries, request, drawn):
+    def exact_is_cheap(self, features, request, drawn):
         """Ranges cannot be estimated from donors."""
         if isinstance(request.reductions[0], Range):
             return True
-        observed = zip(entries, self._observed(entries, request))
+        observed = zip(features, self._observed(features, request))
         if not all(o.distinct or not _takes_all(e, request) for e, o in observed):
             return False
-        return super().exact_is_cheap(entries, request, drawn)
+        return super().exact_is_cheap(features, request, drawn)
 
-    def drawn(self, entries, request, draw, scale, measure):
+    def drawn(self, features, request, draw, scale, measure):
         """Rows draw their donors as `draw_in` says."""
-        seeds = entry_seeds(measure.random_state, len(entries))
-        observed = self._observed(entries, request, by_cells=False)
+        seeds = feature_seeds(measure.random_state, len(features))
+        observed = self._observed(features, request, by_cells=False)
         pooled = [
-            _takes_all(entry, request) and not o.distinct
-            for entry, o in zip(entries, observed)
+            _takes_all(feature, request) and not o.distinct
+            for feature, o in zip(features, observed)
         ]
         if any(pooled):
             pool = self._pool(int(seeds[0]))
             ones = np.ones(pool.n_samples)
             for e in np.flatnonzero(pooled):
-                observed[e] = ObservedValues.of(pool, entries[e], ones)
-        moves = [GlobalMove.of(*both, request) for both in zip(observed, entries)]
+                observed[e] = ObservedValues.of(pool, features[e], ones)
+        moves = [GlobalMove.of(*both, request) for both in zip(observed, features)]
         no_reductions = [replace(request, reductions=[])]
-        walk = self._walk(self.part_model(()), entries, moves, no_reductions)
+        walk = self._walk(self.part_model(()), features, moves, no_reductions)
         draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
-        with Progress([measure], len(entries)) as progress:
+        with Progress([measure], len(features)) as progress:
             drawn, largest = self.partitions.passed(draw_in, (pooled, draws))
-            progress.step(len(entries))
-        n_rows, outcome = walk.n_rows, Outcome.drawn(len(entries), len(scale))
-        for e, of_entry in enumerate(drawn):
-            *points, units = weighted_points(*of_entry.rows, self.units)
+            progress.step(len(features))
+        n_rows, outcome = walk.n_rows, Outcome.drawn(len(features), len(scale))
+        for e, of_feature in enumerate(drawn):
+            *points, units = weighted_points(*of_feature.rows, self.units)
             n_donors = pool.n_samples if pooled[e] else np.inf
-            level = of_entry.importances.mean()
-            finished, _ = of_entry.estimate(
+            level = of_feature.importances.mean()
+            finished, _ = of_feature.estimate(
                 points, units, level, moves[e].move, draw, n_donors
             )
             finished.n_draws = measure.n_repeats * n_rows
-            finished.directions = of_entry.direction(moves[e].move, largest.values)
+            finished.directions = of_feature.direction(moves[e].move, largest.values)
             outcome.store([e], finished)
         return outcome
 
@@ -214,10 +214,10 @@ class PartitionedProblem(Problem):
         pool.names = self.table.names
         return pool
 
-    def run(self, entries, requests, keep_rows=False, n_jobs=None, measures=()):
+    def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
         """The scheduler of Dask says where."""
-        moves = self.global_moves(entries, requests)
-        walk = self._walk(self.part_model(entries), entries, moves, requests)
+        moves = self.global_moves(features, requests)
+        walk = self._walk(self.part_model(features), features, moves, requests)
         walk = after_means(walk, self.partitions)
         with Progress(measures, len(moves)) as progress:
             sums = self.partitions.passed(Sums.of, (walk,))
@@ -225,19 +225,19 @@ class PartitionedProblem(Problem):
             progress.step(len(moves))
         return outcomes
 
-    def _walk(self, model, entries, moves, requests):
+    def _walk(self, model, features, moves, requests):
         """What walks over each partition."""
-        count, level = self.count(entries), np.zeros(len(self.base))
+        count, level = self.count(features), np.zeros(len(self.base))
         if any(r.uses_squares for request in requests for r in request.reductions):
             level = np.array([m.means[0, 0] for m in self._response_moments[0]])
         categorical = [
-            kind_of(self.table, entry, request.categorical).categorical
+            kind_of(self.table, feature, request.categorical).categorical
             for request in requests
-            for entry in entries
+            for feature in features
         ]
         return PartitionedWalk(
             model,
-            entries,
+            features,
             moves,
             categorical,
             [request.reductions for request in requests],
@@ -319,16 +319,16 @@ class PartitionedProblem(Problem):
         return weighted_median(values, masses)
 
 
-def _takes_all(entry, request):
-    """Whether an entry moves through all of its observed values."""
+def _takes_all(feature, request):
+    """Whether a feature moves through all of its observed values."""
     grid = request.grid
     if isinstance(grid, Mapping):
-        return entry.name not in grid
+        return feature.name not in grid
     return isinstance(grid, str) and grid == "all"
 
 
-def partitioned_problem(estimator, partitions, entries, response_method):
-    """A problem of a model on rows in partitions, some of whose entries are known."""
+def partitioned_problem(estimator, partitions, features, response_method):
+    """A problem of a model on rows in partitions, some of whose features are known."""
     head = partitions.head
     partitions.sent.add(estimator)
     model = Model(estimator, response_method, y=head.y)
@@ -344,5 +344,5 @@ def partitioned_problem(estimator, partitions, entries, response_method):
         base,
         np.ones(n_rows, dtype=bool),
         partitions=partitions,
-        foreseen=entries,
+        foreseen=features,
     )

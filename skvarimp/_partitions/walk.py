@@ -57,7 +57,7 @@ class Count:
     n_rows, weights : dict
         Number of a partition -> its rows of positive weight, and their weight.
     observed : dict
-        (entry, whether by cells of the trees) -> ObservedValues.
+        (feature, whether by cells of the trees) -> ObservedValues.
     """
 
     n_rows: dict
@@ -65,14 +65,14 @@ class Count:
     observed: dict
 
     @classmethod
-    def of(cls, part, model, entries, kinds):
+    def of(cls, part, model, features, kinds):
         """That of one partition.
 
         Parameters
         ----------
         part : Partition
         model : PartModel
-        entries : list of Entry
+        features : list of Feature
             Whose values are counted.
         kinds : tuple of bool
             Whether by cells of the trees; both, if there are two.
@@ -81,14 +81,14 @@ class Count:
         _ask_where_missing(model.model, table)
         response = model.response(table) if True in kinds else None
         observed = {}
-        for entry in entries:
-            has_levels = any(table.has_levels(j) for j in entry.columns)
+        for feature in features:
+            has_levels = any(table.has_levels(j) for j in feature.columns)
             for by_cells in kinds:
                 # levels are told apart by themselves, also in the cells of trees
                 by_keys = by_cells and not has_levels
-                keys = response.codes.keys(table, entry) if by_keys else None
-                of_entry = ObservedValues.of(table, entry, weights, keys)
-                observed[entry, by_cells] = of_entry
+                keys = response.codes.keys(table, feature) if by_keys else None
+                of_feature = ObservedValues.of(table, feature, weights, keys)
+                observed[feature, by_cells] = of_feature
         number = part.number
         return cls({number: table.n_samples}, {number: weights.sum()}, observed)
 
@@ -132,9 +132,9 @@ class GlobalMove:
     observed: ObservedValues
 
     @classmethod
-    def of(cls, observed, entry, request):
-        """The move of an entry of X through the grid of a request."""
-        return cls(observed.move(entry, request.grid, request.categorical), observed)
+    def of(cls, observed, feature, request):
+        """The move of a feature of X through the grid of a request."""
+        return cls(observed.move(feature, request.grid, request.categorical), observed)
 
     @property
     def takes_rows(self):
@@ -151,8 +151,8 @@ class GlobalMove:
         move, codes = self.move, None
         if move.codes is not None:
             by_cells = self.observed.keys is not None
-            keys = response.codes.keys(table, move.entry) if by_cells else None
-            codes = self.observed.cells_of(table, move.entry, move, keys)
+            keys = response.codes.keys(table, move.feature) if by_cells else None
+            codes = self.observed.cells_of(table, move.feature, move, keys)
         donors = first_donor + move.donors if self.takes_rows else None
         return replace(move, donors=donors, codes=codes)
 
@@ -185,10 +185,10 @@ def moves_on(part, model, global_moves):
 class PartMoves:
     """`Moves` of a walk over one partition: those of all, found already."""
 
-    def __init__(self, moves, entries, weights, categorical):
-        self._moves, self.entries, self.weights = moves, entries, weights
+    def __init__(self, moves, features, weights, categorical):
+        self._moves, self.features, self.weights = moves, features, weights
         self._categorical = categorical
-        self.grids = [None] * (len(moves) // len(entries))
+        self.grids = [None] * (len(moves) // len(features))
 
     def __len__(self):
         return len(self._moves)
@@ -208,11 +208,11 @@ class PartitionedWalk:
     Attributes
     ----------
     model : PartModel
-    entries : list of Entry
+    features : list of Feature
     moves : list of GlobalMove
         By position, request after request.
     categorical : list of bool
-        By position, whether the entry is categorical.
+        By position, whether the feature is categorical.
     reductions : list of list of Reduction
         Of each request.
     spans : dict
@@ -230,7 +230,7 @@ class PartitionedWalk:
     """
 
     model: PartModel
-    entries: list
+    features: list
     moves: list
     categorical: list
     reductions: list
@@ -253,7 +253,7 @@ class PartitionedWalk:
         return Walk(
             response,
             table,
-            PartMoves(moves, self.entries, weights, self.categorical),
+            PartMoves(moves, self.features, weights, self.categorical),
             reductions,
             rows,
             weights,
@@ -280,10 +280,10 @@ class PartitionedWalk:
         -------
         list of list of Outcome
         """
-        n_entries = len(self.entries)
-        outcomes = unknown_outcomes(n_entries, scales)
+        n_features = len(self.features)
+        outcomes = unknown_outcomes(n_features, scales)
         for position, of_position in enumerate(sums.states):
-            request, e = divmod(position, n_entries)
+            request, e = divmod(position, n_features)
             move = self.moves[position].move
             for r, merged in enumerate(of_position):
                 reduction = self.reductions[request][r]
@@ -363,7 +363,7 @@ def _members(walk, n_rows):
     members = [
         member_of(response, walk, position)
         for position in range(len(walk.moves))
-        if not response.codes.is_group(walk.moves[position].entry)
+        if not response.codes.is_group(walk.moves[position].feature)
     ]
     return [m for m in members if serves(response, walk, m, n_rows)]
 

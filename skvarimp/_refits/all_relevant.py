@@ -41,7 +41,7 @@ class AllRelevantSelector(RefittingSelector):
     estimator : estimator
         Any estimator, pipelines included; cloned.
     importance : importance, str, callable or None, default=None
-        Any importance class of skvarimp with one entry per column, or its name, such
+        Any importance class of skvarimp with one feature per column, or its name, such
         as "permutation", for default parameters; or a callable
         (estimator, X, y) -> (n_features,), measured on the rows the estimator was
         fitted to. None: `ImpurityImportance(rows="oob")` for forests with bootstrap,

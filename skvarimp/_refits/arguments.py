@@ -122,7 +122,7 @@ def check_refittable(estimator):
 
 @dataclass
 class Passed:
-    """Metadata for each part, one array per parameter with an entry per row."""
+    """Metadata for each part, one array per parameter with a feature per row."""
 
     fit: dict
     importance: dict
@@ -130,7 +130,7 @@ class Passed:
     groups: np.ndarray | None
 
     def take(self, rows, names=None):
-        """The entries of some rows, of all parameters but groups, or of some names."""
+        """The features of some rows, of all parameters but groups, or of some names."""
         parts = [
             {k: v[rows] if names is None or k in names else v for k, v in part.items()}
             for part in (self.fit, self.importance, self.score)
@@ -155,7 +155,7 @@ def routed(router, estimator, params, n_samples):
     for name, value in params.items():
         if value.shape[:1] != (n_samples,):
             raise ValueError(
-                f"`{name}` must have {n_samples} entries, one per row of X, got shape "
+                f"`{name}` must have {n_samples} values, one per row of X, got shape "
                 f"{value.shape}."
             )
     if "sample_weight" in params:
@@ -222,7 +222,7 @@ class Removal:
     constants: Table | None
 
     @classmethod
-    def of(cls, removal, estimator, table, entries=None):
+    def of(cls, removal, estimator, table, features=None):
         """What the parameter `removal` asks for.
 
         Parameters
@@ -232,7 +232,7 @@ class Removal:
         estimator : estimator
         table : Table
             All columns.
-        entries : list of Entry, default=None
+        features : list of Feature, default=None
             What may be removed together; None: any columns but not all.
 
         Raises
@@ -240,7 +240,7 @@ class Removal:
         ValueError
             Where "drop" cannot serve.
         """
-        reason = _against_dropping(estimator, table, entries or ())
+        reason = _against_dropping(estimator, table, features or ())
         if removal == "drop" and reason:
             raise ValueError(f"removal='drop' cannot serve: {reason}.")
         if removal == "auto":
@@ -249,8 +249,8 @@ class Removal:
         if removal == "drop":
             return cls(None)
         columns = range(table.n_columns)
-        if entries is not None:
-            columns = {j for entry in entries for j in entry.columns}
+        if features is not None:
+            columns = {j for feature in features for j in feature.columns}
         donors = {j: _typical_row(table, j) for j in columns}
         return cls(table.take(np.array([0])).held(donors, table))
 
@@ -331,11 +331,11 @@ def check_copies_reach(estimator, table):
         )
 
 
-def _against_dropping(estimator, table, entries):
+def _against_dropping(estimator, table, features):
     """Why columns cannot be dropped, with the way out; or None."""
-    for entry in entries:
-        if len(entry.columns) == table.n_columns:
-            return f"it would leave no column without {entry.name!r}. Use 'constant'"
+    for feature in features:
+        if len(feature.columns) == table.n_columns:
+            return f"it would leave no column without {feature.name!r}. Use 'constant'"
     reason = _other_lists(estimator, table)
     return reason and f"{reason}, or use removal='constant'"
 

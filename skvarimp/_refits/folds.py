@@ -78,7 +78,7 @@ def importance_across_folds(
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter, such as `GroupKFold`.
     params : dict, default=None
-        Further metadata, one entry per row, with scikit-learn's metadata routing on.
+        Further metadata, one value per row, with scikit-learn's metadata routing on.
     n_jobs : int, default=None
         Number of joblib workers over the folds. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -145,8 +145,8 @@ def importance_across_folds(
     ... )
     >>> folds.importances.shape
     (5, 6)
-    >>> print(folds.to_frame()[["entry", "mean", "sd", "best_rank"]].round(1).head(3))
-      entry  mean   sd  best_rank
+    >>> print(folds.to_frame()[["feature", "mean", "sd", "best_rank"]].round(1).head(3))
+      feature  mean   sd  best_rank
     0    x3  18.3  5.1        1.0
     1    x1   9.8  2.1        1.0
     2    x0   5.9  1.9        3.0
@@ -178,7 +178,7 @@ def importance_across_folds(
         weights = check_weights(weights, n_samples)
         pooled = Pooled.of(parts, held_out, weights, groups)
     return FoldImportances(
-        folds[0].entry_names,
+        folds[0].feature_names,
         np.array([fold.importances for fold in folds]),
         np.array([fold.per_output for fold in folds]),
         folds[0].output_names,

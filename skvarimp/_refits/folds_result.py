@@ -29,12 +29,12 @@ class Pooled:
 
     Attributes
     ----------
-    importances : ndarray of shape (n_entries,)
-    standard_errors : ndarray of shape (n_entries,)
+    importances : ndarray of shape (n_features,)
+    standard_errors : ndarray of shape (n_features,)
         Sampling errors with the fitted models held fixed.
-    drawing_errors : ndarray of shape (n_entries,)
+    drawing_errors : ndarray of shape (n_features,)
         Of random draws; 0 where nothing was drawn.
-    skewness : ndarray of shape (n_entries,)
+    skewness : ndarray of shape (n_features,)
         Of the sampling errors.
     freedom : float
         Degrees of freedom of Student's distribution.
@@ -125,11 +125,11 @@ class FoldImportances(ResultWithErrors):
 
     Attributes
     ----------
-    entry_names : list of str
-        Names of the entries.
-    importances : ndarray of shape (n_folds, n_entries)
+    feature_names : list of str
+        Names of the features.
+    importances : ndarray of shape (n_folds, n_features)
         Importances of each fold, in the measure's unit.
-    importances_per_output : ndarray of shape (n_folds, n_entries, n_outputs)
+    importances_per_output : ndarray of shape (n_folds, n_features, n_outputs)
         The same for each output of the estimator.
     output_names : list of str
         Names of the outputs.
@@ -138,7 +138,7 @@ class FoldImportances(ResultWithErrors):
 
     Notes
     -----
-    `ranking` is that of the mean over the folds. `to_frame` has the columns entry,
+    `ranking` is that of the mean over the folds. `to_frame` has the columns feature,
     mean, sd, lowest and highest importance, and mean_rank, best_rank and worst_rank
     over the folds. Where the folds are pooled, it also has the pooled importance,
     standard_error, lower and upper (95% interval), and p_value, holm_p_value and
@@ -157,7 +157,7 @@ class FoldImportances(ResultWithErrors):
     array([1., 1., 1., 1., 1.])
     """
 
-    entry_names: list[str]
+    feature_names: list[str]
     importances: Floats
     importances_per_output: Floats
     output_names: list[str]
@@ -166,12 +166,14 @@ class FoldImportances(ResultWithErrors):
     _not_pooled: str = "they were not made by `importance_across_folds`"
 
     def __repr__(self) -> str:
-        n_folds, n_entries = np.shape(self.importances)
-        return f"<importances of {n_entries} entries over {n_folds} folds: to_frame()>"
+        n_folds, n_features = np.shape(self.importances)
+        return (
+            f"<importances of {n_features} features over {n_folds} folds: to_frame()>"
+        )
 
     @property
     def mean(self) -> Floats:
-        """Mean over the folds, of shape (n_entries,)."""
+        """Mean over the folds, of shape (n_features,)."""
         return self.importances.mean(axis=0)
 
     @property
@@ -186,7 +188,7 @@ class FoldImportances(ResultWithErrors):
 
     @property
     def ranks(self) -> Floats:
-        """Rank in each fold, 1 = most important, of shape (n_folds, n_entries).
+        """Rank in each fold, 1 = most important, of shape (n_folds, n_features).
 
         Equal importances share the mean of their ranks.
         """
@@ -197,7 +199,7 @@ class FoldImportances(ResultWithErrors):
 
     @property
     def pooled_importances(self) -> Floats:
-        """Mean of the folds, weighted by their held-out rows, of shape (n_entries,).
+        """Mean of the folds, weighted by their held-out rows, of shape (n_features,).
 
         This and what follows exists where the folds hold out every row exactly once
         and the measure has influences of single rows; else they raise ValueError.
@@ -206,7 +208,7 @@ class FoldImportances(ResultWithErrors):
 
     @property
     def standard_errors(self) -> Floats:
-        """Of `pooled_importances`, with the fitted models held fixed, (n_entries,).
+        """Of `pooled_importances`, with the fitted models held fixed, (n_features,).
 
         The error of random draws is not in it, but in intervals and p-values.
         """
@@ -214,7 +216,7 @@ class FoldImportances(ResultWithErrors):
 
     @property
     def pvalues(self) -> Floats:
-        """One-sided p-values of "not positive", of shape (n_entries,).
+        """One-sided p-values of "not positive", of shape (n_features,).
 
         For a measure that may be negative, such as `PermutationImportance`. Where the
         error is 0, 0 for a positive importance and 1 for others.

@@ -42,11 +42,11 @@ def leave_out_importances(
     random_state: RandomState = None,
     callbacks: Any = None,
 ) -> LeaveOutImportances:
-    """Increase of the held-out loss when the estimator is refitted without an entry.
+    """Increase of the held-out loss when the estimator is refitted without a feature.
 
     The function answers "is this column needed?", or can other columns replace it? In
-    each fold the estimator is fitted with all columns and again without each entry. The
-    importance is the mean difference between the losses of the held-out rows.
+    each fold the estimator is fitted with all columns and again without each feature.
+    The importance is the mean difference between the losses of the held-out rows.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def leave_out_importances(
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Target.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them (groups, which are left out
+        Features: names, positions, or lists of them (groups, which are left out
         together); None: each column.
     loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
 callable, default="auto"
@@ -85,13 +85,13 @@ callable, default="auto"
         `params` routes to the splitter. Folds given as an iterable do not name theirs:
         a warning says so where `groups` is None.
     params : dict, default=None
-        Further metadata, one entry per row, with scikit-learn's metadata routing on.
+        Further metadata, one value per row, with scikit-learn's metadata routing on.
     n_jobs : int, default=None
-        Number of joblib workers over folds and entries. The numbers do not depend on
+        Number of joblib workers over folds and features. The numbers do not depend on
         it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of every `random_state` that is None inside the estimator and the splitter.
-        All refits in a fold, with and without an entry, get the same seed.
+        All refits in a fold, with and without a feature, get the same seed.
     callbacks : callback or list of them, default=None
         Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one, or
         Ctrl-C, stops the work, the folds completed so far are returned, with a warning.
@@ -144,8 +144,8 @@ callable, default="auto"
     nearly always (``benchmarks/coverage.py leave_out``).
 
     `LinearRegression` and `Ridge` on numeric arrays and frames, with no more columns
-    than training rows, are refitted once per fold; the losses without each entry follow
-    in closed form. The cost is otherwise 1 + n_entries refits per fold.
+    than training rows, are refitted once per fold; the losses without each feature
+    follow in closed form. The cost is otherwise 1 + n_features refits per fold.
 
     References
     ----------
@@ -197,10 +197,10 @@ callable, default="auto"
     if reason:
         raise ValueError(reason)
     table = refits.table
-    entries = resolve_features(features, table.names, table.n_columns)
-    removed = Removal.of(removal, estimator, table, entries)
+    features = resolve_features(features, table.names, table.n_columns)
+    removed = Removal.of(removal, estimator, table, features)
     splits = refits.seeded_splits(splitter, random_state)
-    left_out = [None, *entries]
+    left_out = [None, *features]
     together = _has_closed_form(estimator, table, removed)
     batches = [left_out] if together else [[one] for one in left_out]
     tasks = [(*split, batch) for split in splits for batch in batches]
@@ -211,7 +211,7 @@ callable, default="auto"
     by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
     return LeaveOutImportances._of(
-        [entry.name for entry in entries],
+        [feature.name for feature in features],
         _mean_of_rows(splits, by_fold, (table.n_samples, len(left_out))),
         check_weights(sample_weight, table.n_samples),
         groups,
@@ -225,7 +225,7 @@ def _losses_of_task(task, refits, loss, removal):
     Parameters
     ----------
     task : (ndarray, ndarray, int, list)
-        Training rows, held-out rows, seed, and the entries to leave out, one after the
+        Training rows, held-out rows, seed, and the features to leave out, one after the
         other; None: nothing. Several follow in closed form from one fit.
     refits : Refits
     loss : str or callable
@@ -238,8 +238,8 @@ def _losses_of_task(task, refits, loss, removal):
         if predictions is not None:
             return _row_losses(*predictions, loss, y)
     losses = []
-    for entry in left_out:
-        gone = () if entry is None else entry.columns
+    for feature in left_out:
+        gone = () if feature is None else feature.columns
         columns = np.setdiff1d(np.arange(refits.table.n_columns), gone)
         estimator = removal.part(refits, columns, train).fitted(seed)
         unseen = removal.part(refits, columns, held_out).table
@@ -265,7 +265,7 @@ def _mean_of_rows(splits, losses, shape):
 
 
 def _has_closed_form(estimator, table, removal):
-    """Whether the predictions without each entry may follow from one fit."""
+    """Whether the predictions without each feature may follow from one fit."""
     if type(estimator) not in (LinearRegression, Ridge) or estimator.positive:
         return False
     if not estimator.fit_intercept and removal.constants is not None:
@@ -277,10 +277,10 @@ def _has_closed_form(estimator, table, removal):
     return isinstance(table.numeric(), np.ndarray)
 
 
-def _linear_predictions(refits, train, held_out, entries):
-    """Predictions with all columns and without each entry, or None.
+def _linear_predictions(refits, train, held_out, features):
+    """Predictions with all columns and without each feature, or None.
 
-    (fitted estimator, outputs of shape (n_outputs, n_held_out, 1 + n_entries)); None
+    (fitted estimator, outputs of shape (n_outputs, n_held_out, 1 + n_features)); None
     where there are fewer rows than columns, or these are too close to collinear.
 
     With A = Xc' W Xc + alpha I of the centred training columns, C = A^-1 and
@@ -302,8 +302,8 @@ def _linear_predictions(refits, train, held_out, entries):
     coef = np.atleast_2d(estimator.coef_).T  # (n_features, n_outputs)
     base = as_columns(estimator.predict(refits.table.take(held_out).native))
     outputs = [base]
-    for entry in entries:
-        S = list(entry.columns)
+    for feature in features:
+        S = list(feature.columns)
         change = projected[:, S] @ np.linalg.solve(C[np.ix_(S, S)], coef[S])
         outputs.append(base - change)
     return estimator, np.stack(outputs, axis=-1).swapaxes(0, 1)

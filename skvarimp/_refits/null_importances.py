@@ -62,8 +62,8 @@ def null_importances(
     """Importances after shuffling y and refitting, with p-values.
 
     The function answers "is this importance more than noise?". It compares the
-    importance of each entry with the importances that the same estimator gives it when
-    the target has nothing to do with X.
+    importance of each feature with the importances that the same estimator gives it
+    when the target has nothing to do with X.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def null_importances(
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter of `cv`. They stay with the rows of X.
     params : dict, default=None
-        Further metadata, one entry per row, with scikit-learn's metadata routing on.
+        Further metadata, one value per row, with scikit-learn's metadata routing on.
         It stays with the rows of X.
     n_jobs : int, default=None
         Number of joblib workers over the permutations. The numbers do not depend on
@@ -125,23 +125,24 @@ def null_importances(
 
     Notes
     -----
-    With T_j the importance of entry j and T_jb that of the b-th of B shuffled targets,
+    With T_j the importance of feature j and T_jb that of the b-th of B shuffled
+    targets,
 
         p_j = (1 + #{b : T_jb >= T_j}) / (1 + B).
 
     The 1 stands for y itself, which is one of its own permutations: without it, p could
-    be 0 and would be too small on average. Ties count against the entry: an entry that
-    is 0 with every target has p = 1. The family-wise p-value compares T_j with the
-    largest null importance of *any* entry, after each entry is standardised by its mean
-    and standard deviation over the 1 + B targets [3]_. If y has nothing to do with X,
-    some family-wise p-value is below 0.05 in at most 5% of the data sets, however many
-    entries there are.
+    be 0 and would be too small on average. Ties count against the feature: a feature
+    that is 0 with every target has p = 1. The family-wise p-value compares T_j with the
+    largest null importance of *any* feature, after each feature is standardised by its
+    mean and standard deviation over the 1 + B targets [3]_. If y has nothing to do with
+    X, some family-wise p-value is below 0.05 in at most 5% of the data sets, however
+    many features there are.
 
     The false-discovery-rate p-value is Benjamini and Hochberg's adjustment of p_j
-    [4]_: among the entries where it is at most q, the expected share of those that
+    [4]_: among the features where it is at most q, the expected share of those that
     have nothing to do with y is at most q, if the p-values are independent or
-    positively dependent. It needs 1 + B of at least n_entries / (q times the entries
-    found): 100 entries, of which 5 matter, take 399 permutations for q = 0.05.
+    positively dependent. It needs 1 + B of at least n_features / (q times the features
+    found): 100 features, of which 5 matter, take 399 permutations for q = 0.05.
 
     The null hypothesis is that y has nothing to do with *any* column, given the strata.
     If some columns matter, the others are compared with models fitted to noise alone,
@@ -260,7 +261,7 @@ def _one_permutation(task, refits, splitter, blocks, n_repeats):
         results += [refits.refitted(*split, random) for split in splits]
     check_comparable(results)
     values = np.mean([result.importances for result in results], axis=0)
-    return results[0].entry_names, values
+    return results[0].feature_names, values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -271,18 +272,18 @@ class NullImportances(RefitResult):
 
     Attributes
     ----------
-    entry_names : list of str
-        Names of the entries.
-    importances : ndarray of shape (n_entries,)
+    feature_names : list of str
+        Names of the features.
+    importances : ndarray of shape (n_features,)
         Those for y itself, in the measure's unit.
-    null : ndarray of shape (n_permutations, n_entries)
+    null : ndarray of shape (n_permutations, n_features)
         Those for each shuffled y.
     frame_library : str, default="pandas"
         Library of the frames that `to_frame` makes.
 
     Notes
     -----
-    `to_frame` has the columns entry, importance, null_mean and null_sd (mean and
+    `to_frame` has the columns feature, importance, null_mean and null_sd (mean and
     standard deviation, divisor n_permutations, for the shuffled targets), p_value,
     familywise_p_value and fdr_p_value.
 
@@ -298,21 +299,21 @@ class NullImportances(RefitResult):
     np.float64(1.0)
     """
 
-    entry_names: list[str]
+    feature_names: list[str]
     importances: Floats
     null: Floats
     frame_library: str = "pandas"
 
     def __repr__(self) -> str:
-        n_shuffled, n_entries = np.shape(self.null)
+        n_shuffled, n_features = np.shape(self.null)
         return (
-            f"<importances of {n_entries} entries, and for {n_shuffled} shuffled "
+            f"<importances of {n_features} features, and for {n_shuffled} shuffled "
             "targets: to_frame()>"
         )
 
     @property
     def pvalues(self) -> Floats:
-        """Share of importances, y's own included, as large; of shape (n_entries,).
+        """Share of importances, y's own included, as large; of shape (n_features,).
 
         (1 + #{b : T_jb >= T_j}) / (1 + n_permutations), ties up to rounding included.
         """
@@ -320,11 +321,12 @@ class NullImportances(RefitResult):
 
     @property
     def familywise_pvalues(self) -> Floats:
-        """The same for standardised importances against the largest of any entry.
+        """The same for standardised importances against the largest of any feature.
 
-        Of shape (n_entries,). Each entry is standardised by its own mean and standard
-        deviation over y and the shuffled targets, so that entries whose importance
-        varies much do not drown the others; one that never varies stands at 0.
+        Of shape (n_features,). Each feature is standardised by its own mean and
+        standard deviation over y and the shuffled targets, so that features whose
+        importance varies much do not drown the others; one that never varies stands at
+        0.
         """
         both = np.vstack([self.importances, self.null])
         rounding = TIE * np.abs(both).max(axis=0)
@@ -334,7 +336,7 @@ class NullImportances(RefitResult):
     def _columns(self):
         null = self.null
         if len(null) == 0:  # stopped before the first of them
-            null = np.full((1, len(self.entry_names)), np.nan)
+            null = np.full((1, len(self.feature_names)), np.nan)
         return {
             "importance": self.importances,
             "null_mean": null.mean(axis=0),
@@ -360,7 +362,7 @@ class NullImportances(RefitResult):
         return "Importances and noise", note, columns
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> NullDisplay:
-        """Draw each entry's importance as a dot, with the band of its null importances.
+        """Draw each feature's importance and the band of its nulls.
 
         Parameters
         ----------

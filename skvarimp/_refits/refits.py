@@ -28,7 +28,7 @@ from skvarimp._refits.arguments import (
     routed,
     router_of,
 )
-from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.guards import users_code, warn
 from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
@@ -181,13 +181,13 @@ class Measured:
 
     Attributes
     ----------
-    entry_names : list of str
+    feature_names : list of str
     output_names : list of str
-    importances : ndarray of shape (n_entries,)
-    per_output : ndarray of shape (n_entries, n_outputs)
+    importances : ndarray of shape (n_features,)
+    per_output : ndarray of shape (n_features, n_outputs)
     """
 
-    entry_names: list
+    feature_names: list
     output_names: list
     importances: np.ndarray
     per_output: np.ndarray
@@ -197,7 +197,7 @@ class Measured:
         """The importances of a fitted measure, or one number per column of a table."""
         if isinstance(found, BaseImportance):
             values, per_output = found.importances_, found.importances_per_output_
-            result = cls(found.entry_names_, found.output_names_, values, per_output)
+            result = cls(found.features_, found.output_names_, values, per_output)
         else:
             values = np.asarray(found, dtype=np.float64)
             if values.shape != (table.n_columns,):
@@ -209,20 +209,20 @@ class Measured:
             result = cls(table.column_names(), ["importance"], values, per_output)
         finite = np.isfinite(values)
         if not finite.all():
-            bad = result.entry_names[finite.argmin()]
+            bad = result.feature_names[finite.argmin()]
             raise ValueError(f"The importance of {bad!r} is NaN or infinite.")
         return result
 
 
 def check_comparable(results):
-    """Raise ValueError where a `Measured` has other entries or outputs than the first.
+    """Raise ValueError where a `Measured` has other features or outputs than the first.
 
     Parameters
     ----------
     results : list of Measured
     """
     for number, other in enumerate(results[1:], start=2):
-        for what, name in (("entries", "entry_names"), ("outputs", "output_names")):
+        for what, name in (("features", "feature_names"), ("outputs", "output_names")):
             first, of_other = getattr(results[0], name), getattr(other, name)
             if first != of_other:
                 raise ValueError(
@@ -235,7 +235,7 @@ def check_comparable(results):
 
 def generator(random_state):
     """One Generator from a seed, RandomState or Generator, which is consumed."""
-    return np.random.default_rng(int(entry_seeds(random_state, 1)[0]))
+    return np.random.default_rng(int(feature_seeds(random_state, 1)[0]))
 
 
 def seeds_of(random, n):

@@ -1,7 +1,7 @@
 """What the results of refits share, and what `leave_out_importances` returns.
 
-Shared are the table, the tests, and how results are shown. A result has `entry_names`,
-`frame_library`, `importances` and `pvalues`.
+Shared are the table, the tests, and how results are shown. A result has
+`feature_names`, `frame_library`, `importances` and `pvalues`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.stats import false_discovery_control, t
 
-from skvarimp._data.frames import entry_frame
+from skvarimp._data.frames import feature_frame
 from skvarimp._data.statistics import Units, divided, holm, ranking
 from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
@@ -21,9 +21,9 @@ from skvarimp._types import Axes, Floats, Frame, Integers
 
 
 class RefitResult:
-    """Numbers of each entry; see the module for what a subclass has.
+    """Numbers of each feature; see the module for what a subclass has.
 
-    It says in `_columns` what its table has, name -> one value per entry, and in
+    It says in `_columns` what its table has, name -> one value per feature, and in
     `_notebook` the title, the note and the columns of the table in a notebook.
     """
 
@@ -32,23 +32,23 @@ class RefitResult:
 
     @property
     def ranking(self) -> Integers:
-        """Rank of the importances, 1 = most important, of shape (n_entries,)."""
+        """Rank of the importances, 1 = most important, of shape (n_features,)."""
         return ranking(self._ranked())
 
     def _ranked(self):
-        """What the entries are ordered by, the largest first, (n_entries,)."""
+        """What the features are ordered by, the largest first, (n_features,)."""
         return self.importances
 
     @property
     def fdr_pvalues(self) -> Floats:
-        """`pvalues` adjusted by Benjamini and Hochberg; of shape (n_entries,).
+        """`pvalues` adjusted by Benjamini and Hochberg; of shape (n_features,).
 
-        Of the entries with at most q, a share of at most q is expected to be noise.
+        Of the features with at most q, a share of at most q is expected to be noise.
         """
         return self._adjusted(false_discovery_control)
 
     def _adjusted(self, method):
-        """P-values adjusted for the number of entries; NaN stays."""
+        """P-values adjusted for the number of features; NaN stays."""
         pvalues = self.pvalues
         known, adjusted = ~np.isnan(pvalues), np.full(len(pvalues), np.nan)
         if known.any():
@@ -56,33 +56,33 @@ class RefitResult:
         return adjusted
 
     def to_frame(self) -> Frame:
-        """Table of the entries, most important first.
+        """Table of the features, most important first.
 
         Returns
         -------
         frame
-            The entry and the columns that the class lists, in the frame library X came
-            in (pandas for arrays).
+            The feature and the columns that the class lists, in the frame library X
+            came in (pandas for arrays).
         """
         return self._frame(self.ranking, self._columns())
 
     def _frame(self, ranks, columns):
-        return entry_frame(self.entry_names, ranks, columns, self.frame_library)
+        return feature_frame(self.feature_names, ranks, columns, self.frame_library)
 
 
 class ResultWithErrors(RefitResult):
     """A result whose importances have standard errors.
 
-    `_ends(confidence)` gives the ends of intervals, (n_entries,) each.
+    `_ends(confidence)` gives the ends of intervals, (n_features,) each.
     """
 
     def _estimates(self):
-        """What the intervals are of, (n_entries,)."""
+        """What the intervals are of, (n_features,)."""
         return self.importances
 
     @property
     def holm_pvalues(self) -> Floats:
-        """`pvalues` adjusted by Holm; of shape (n_entries,).
+        """`pvalues` adjusted by Holm; of shape (n_features,).
 
         The chance of any false discovery among those below alpha is at most alpha.
         """
@@ -94,12 +94,12 @@ class ResultWithErrors(RefitResult):
         Parameters
         ----------
         confidence : float, default=0.95
-            Probability that the interval of one entry holds its population value.
+            Probability that the interval of one feature holds its population value.
 
         Returns
         -------
-        frame of shape (n_entries, 4)
-            Columns entry, importance, lower and upper, in the frame library X came in
+        frame of shape (n_features, 4)
+            Columns feature, importance, lower and upper, in the frame library X came in
             (pandas for arrays).
         """
         check_confidence(confidence)
@@ -123,7 +123,7 @@ class ResultWithErrors(RefitResult):
         """Bars with 95% intervals."""
         ends = np.column_stack(self._ends(0.95))
         given = {"intervals": ends, "label": label}
-        display = ImportanceDisplay(self._estimates(), self.entry_names, **given)
+        display = ImportanceDisplay(self._estimates(), self.feature_names, **given)
         return display.plot(ax, **kwargs)
 
 
@@ -139,20 +139,20 @@ def one_sided_pvalues(importances, errors, freedom):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeaveOutImportances(ResultWithErrors):
-    """Increase of the held-out loss without each entry, with its error.
+    """Increase of the held-out loss without each feature, with its error.
 
     Made by :func:`leave_out_importances`, whose notes say how intervals and p-values
     are computed.
 
     Attributes
     ----------
-    entry_names : list of str
-        Names of the entries.
-    importances : ndarray of shape (n_entries,)
+    feature_names : list of str
+        Names of the features.
+    importances : ndarray of shape (n_features,)
         Mean increase, in units of the loss.
-    standard_errors : ndarray of shape (n_entries,)
+    standard_errors : ndarray of shape (n_features,)
         Their standard errors.
-    differences : ndarray of shape (n_samples, n_entries)
+    differences : ndarray of shape (n_samples, n_features)
         Increase of each row's loss; NaN for rows that were never held out.
     baseline : float
         Mean held-out loss with all columns.
@@ -164,7 +164,7 @@ class LeaveOutImportances(ResultWithErrors):
 
     Notes
     -----
-    `to_frame` has the columns entry, importance, standard_error, lower and upper (95%
+    `to_frame` has the columns feature, importance, standard_error, lower and upper (95%
     interval), p_value, holm_p_value and fdr_p_value.
 
     Examples
@@ -178,7 +178,7 @@ class LeaveOutImportances(ResultWithErrors):
     array([1, 2])
     """
 
-    entry_names: list[str]
+    feature_names: list[str]
     importances: Floats
     standard_errors: Floats
     differences: Floats
@@ -189,7 +189,7 @@ class LeaveOutImportances(ResultWithErrors):
     @classmethod
     def _of(
         cls,
-        entry_names: list[str],
+        feature_names: list[str],
         losses: Floats,
         weights: Floats,
         groups: Any,
@@ -199,10 +199,10 @@ class LeaveOutImportances(ResultWithErrors):
 
         Parameters
         ----------
-        entry_names : list of str
-            Names of the entries.
-        losses : ndarray of shape (n_samples, 1 + n_entries)
-            Mean loss of each row, with all columns and without each entry; NaN for
+        feature_names : list of str
+            Names of the features.
+        losses : ndarray of shape (n_samples, 1 + n_features)
+            Mean loss of each row, with all columns and without each feature; NaN for
             rows that were never held out.
         weights : ndarray of shape (n_samples,)
             Weights of the rows.
@@ -221,9 +221,9 @@ class LeaveOutImportances(ResultWithErrors):
         weight, values = weights[used], differences[used]
         total = weight.sum()
         if total == 0.0:  # stopped before the end of the first fold
-            unknown = np.full(len(entry_names), np.nan)
+            unknown = np.full(len(feature_names), np.nan)
             return cls(
-                entry_names,
+                feature_names,
                 unknown,
                 unknown,
                 differences,
@@ -236,19 +236,19 @@ class LeaveOutImportances(ResultWithErrors):
         errors, freedom = units.error((values - mean).T), units.n - 1.0
         baseline = float(units.weights @ losses[used, 0])
         return cls(
-            entry_names, mean, errors, differences, baseline, freedom, frame_library
+            feature_names, mean, errors, differences, baseline, freedom, frame_library
         )
 
     def __repr__(self) -> str:
         n_rows = int((~np.isnan(self.differences[:, 0])).sum())
         return (
-            f"<increase of the loss without each of {len(self.entry_names)} entries, "
-            f"over {n_rows} held-out rows: to_frame()>"
+            f"<increase of the loss without each of {len(self.feature_names)} "
+            f"features, over {n_rows} held-out rows: to_frame()>"
         )
 
     @property
     def pvalues(self) -> Floats:
-        """One-sided p-values of "not positive", of shape (n_entries,).
+        """One-sided p-values of "not positive", of shape (n_features,).
 
         Where the error is 0, 0 for a positive importance and 1 for others.
         """
@@ -278,7 +278,7 @@ class LeaveOutImportances(ResultWithErrors):
             texts("rank", self.ranking),
         ]
         note = f"{self.baseline:.4g} with all columns; {LINES}"
-        return "Held-out loss without each entry", note, columns
+        return "Held-out loss without each feature", note, columns
 
     def plot(
         self,

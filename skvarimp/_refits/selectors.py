@@ -42,7 +42,7 @@ class BackwardEliminationSelector(PathSelector):
     estimator : estimator
         Any estimator, pipelines included; cloned.
     importance : importance, str, callable or None, default=None
-        Any importance class of skvarimp with one entry per column, or its name, such
+        Any importance class of skvarimp with one feature per column, or its name, such
         as "permutation", for default parameters; or a callable
         (estimator, X, y) -> (n_features,) that is given held-out rows only; larger is
         more important, and negative means noise. None:
@@ -96,7 +96,7 @@ class BackwardEliminationSelector(PathSelector):
         Refitted on the kept columns of all rows; `predict`, `score` and so on ask it.
         With removal="constant" it has all columns, those not kept with their constants.
     path_ : dict
-        One entry per step in each of `n_features`, `score`, `fold_scores`, `dropped`
+        One feature per step in each of `n_features`, `score`, `fold_scores`, `dropped`
         (columns dropped to come to this step) and `seconds`; the first step has all
         columns.
     n_features_in_ : int
@@ -212,8 +212,8 @@ class ForwardSelector(PathSelector):
     estimator_ : estimator
         Refitted on the kept columns of all rows.
     path_ : dict
-        One entry per step in each of `n_features`, `score`, `fold_scores`, `added` and
-        `seconds`.
+        One feature per step in each of `n_features`, `score`, `fold_scores`, `added`
+        and `seconds`.
     n_features_in_ : int
         Number of columns seen.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -277,7 +277,7 @@ class ImportanceEstimator(Delegating, RefitsEstimator):
     estimator : estimator
         Any estimator; cloned.
     importance : importance or str
-        Any importance class of skvarimp with one entry per column, cloned; or its
+        Any importance class of skvarimp with one feature per column, cloned; or its
         name, such as "sensitivity", for default parameters.
 
     Attributes

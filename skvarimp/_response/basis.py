@@ -160,7 +160,7 @@ def _sizes(values):
 
 
 class Basis(Shape):
-    """Curves of one entry that are smooth in one number of each cell.
+    """Curves of one feature that are smooth in one number of each cell.
 
     Parameters
     ----------
@@ -247,11 +247,11 @@ class Basis(Shape):
 
     @staticmethod
     def _to_cells(at_nodes, matrix):
-        """Numbers at the nodes (n_entries, any, n_nodes) on the cells."""
+        """Numbers at the nodes (n_features, any, n_nodes) on the cells."""
         return np.matmul(at_nodes, matrix.swapaxes(1, 2))
 
     def _at_nodes(self, function, size):
-        """Function at the nodes (n_entries, any, n_rows, n_nodes), and the matrix."""
+        """Function at the nodes (n_features, any, n_rows, n_nodes), and the matrix."""
         n = self._first_guess(function, size)
         while 2 * n <= max(self.position.shape[1], 16) and n <= MOST:
             values = self._values(function, n)

@@ -1,11 +1,11 @@
-"""The mean response of coalitions: rows keep some entries, donors give all others.
+"""The mean response of coalitions: rows keep some features, donors give all others.
 
-With S a coalition of the entries, i the evaluated rows and k the donors, and m_T the
+With S a coalition of the features, i the evaluated rows and k the donors, and m_T the
 components of F,
 
     F_S(x_i) = sum_k w_k f(x_iS, x_k,-S) = F_0 + sum of m_T(x_i) over T in S, T not {}.
 
-A response says which sets of entries interact: m_T is 0 for all sets T but these and
+A response says which sets of features interact: m_T is 0 for all sets T but these and
 their subsets, a `Family`. Where it does not know F_S itself, donors are drawn.
 """
 
@@ -26,15 +26,15 @@ NO_INTERACTION = 1e-9  # relative to the output
 
 
 class Family:
-    """Sets of entries with all of their subsets, by size; the first is empty.
+    """Sets of features with all of their subsets, by size; the first is empty.
 
     Attributes
     ----------
     sets : list of tuple of int
-        Ascending positions of entries.
+        Ascending positions of features.
     sizes : ndarray of shape (n_sets,)
     links : dict
-        Entry -> (2, n): the sets that hold it, and the same sets without it.
+        Feature -> (2, n): the sets that hold it, and the same sets without it.
     parts : list of Family
         Those of the terms of a sum, of which this is the union.
     """
@@ -53,7 +53,7 @@ class Family:
 
     @classmethod
     def below(cls, sets, order=np.inf, most=MOST_SETS, parts=()):
-        """All subsets, of at most `order` entries, of some sets; None if too many."""
+        """All subsets, of at most `order` features, of some sets; None if too many."""
         found = set()
         for members in sets:
             largest = int(min(order, len(members)))
@@ -66,7 +66,7 @@ class Family:
         return cls(found, parts)
 
     def within(self, known):
-        """Which sets hold no entry but those known, (n_sets,) bool."""
+        """Which sets hold no feature but those known, (n_sets,) bool."""
         inside = np.ones(len(self.sets), dtype=bool)
         for e, (holding, _) in self.links.items():
             inside[holding] &= known[e]
@@ -80,7 +80,7 @@ class Family:
 
 
 class Coalitions:
-    """What a response knows of coalitions of entries; of any response.
+    """What a response knows of coalitions of features; of any response.
 
     Parameters
     ----------
@@ -89,31 +89,31 @@ class Coalitions:
     weights : ndarray of shape (n_samples,)
         Sum to 1.
     base : ndarray of shape (n_outputs, n_samples)
-    entries : list of Entry
+    features : list of Feature
         Without a column in common.
 
     Attributes
     ----------
     order : float
-        Of how many entries interact at most.
+        Of how many features interact at most.
     draws_donors : bool
         Whether only drawn donors tell the mean response of a coalition, unless all
         components are known. If not, there are `means` and `donated` as of trees.
     varying : list of int
-        The entries with several values, as far as known those that the model uses.
+        The features with several values, as far as known those that the model uses.
     """
 
     order, draws_donors = np.inf, True
 
-    def __init__(self, response, table, weights, base, entries):
-        self.response, self.table, self.entries = response, table, entries
+    def __init__(self, response, table, weights, base, features):
+        self.response, self.table, self.features = response, table, features
         self.weights, self.base = weights, base
 
         def varies(j):
             column = table.column(j)
             return np.any(column != column[0])
 
-        several = [any(map(varies, entry.columns)) for entry in entries]
+        several = [any(map(varies, feature.columns)) for feature in features]
         self.varying = np.flatnonzero(several).tolist()
 
     @property
@@ -132,20 +132,20 @@ class Coalitions:
 
     def components(self, family):
         """The components of a family, (n_sets, n_outputs, n_samples)."""
-        joint = [together(self.entries[e] for e in s) for s in family.sets[1:]]
-        widest = max((len(entry.columns) for entry in joint), default=0)
+        joint = [together(self.features[e] for e in s) for s in family.sets[1:]]
+        widest = max((len(feature.columns) for feature in joint), default=0)
         averaged = self.response.averaged(
             self.table, np.arange(len(self.weights)), self.weights, self.base, widest
         )
         means = np.zeros((len(family.sets), *self.base.shape))
-        for of_set, entry in zip(means[1:], joint):
-            move = make_move(self.table, self.weights, entry, "all")
+        for of_set, feature in zip(means[1:], joint):
+            move = make_move(self.table, self.weights, feature, "all")
             of_set[:] = averaged(move)[:, move.codes]
         return family.components(means)
 
 
 class AdditiveCoalitions(Coalitions):
-    """Of a sum of functions of one entry each, whose components tell everything."""
+    """Of a sum of functions of one feature each, whose components tell everything."""
 
     order, draws_donors, most_sets = 1, False, np.inf
 
@@ -158,13 +158,13 @@ class SmoothCoalitions(Coalitions):
 
     With the columns split into d + 1 blocks at random, the signed sum of f over all
     mixtures of two rows, block by block, is 0 if no d + 1 columns interact. With one
-    block, an entry, it is 0 if the model does not use the entry.
+    block, a feature, it is 0 if the model does not use the feature.
     """
 
     def __init__(self, *given):
         super().__init__(*given)
         rng, columns = np.random.default_rng(0), np.arange(self.table.n_columns)
-        alone = [np.isin(columns, entry.columns) - 1 for entry in self.entries]
+        alone = [np.isin(columns, feature.columns) - 1 for feature in self.features]
         parts = {d: rng.integers(d + 1, size=(TRIED, len(columns))) for d in ORDERS}
         with suppress(OverBudget):  # too few rows are left to find it
             self.varying = [e for e in self.varying if self._interact(alone[e])]
@@ -172,7 +172,7 @@ class SmoothCoalitions(Coalitions):
             self.order = next(found, np.inf)
 
     def cost(self, family):
-        alone = [self.response.n_nodes(entry) for entry in self.entries]
+        alone = [self.response.n_nodes(feature) for feature in self.features]
         n_nodes = [np.prod([alone[e] for e in members]) for members in family.sets[1:]]
         return np.minimum(n_nodes, len(self.weights)).sum() / 2
 

@@ -1,4 +1,4 @@
-"""The contract of a response: how a model's output moves as one entry moves.
+"""The contract of a response: how a model's output moves as one feature moves.
 
 With f the model, x_i the evaluated rows, v_k the grid values of a move on the columns
 J of the table:
@@ -16,7 +16,7 @@ may give more, where it knows a shorter way than the default:
 `critical_values`, `inside` what the probe should look at
 `costs`, `evaluations`      what ``estimation="auto"`` decides by
 `walker`                    how a walk is carried out, by a `Walker` of its own
-`coalitions`                what is known of means over donors of other entries
+`coalitions`                what is known of means over donors of other features
 =========================== ==================================================
 """
 
@@ -63,7 +63,7 @@ class Costs:
     joint: float | None = None
 
     def evaluations(self, n_rows, n_cells, grouped=False):
-        """Cost of curves of one entry, in calls of the model; see the response."""
+        """Cost of curves of one feature, in calls of the model; see the response."""
         if grouped and self.joint is not None:
             return n_rows * n_cells * self.joint / self.call
         if n_cells == 1:
@@ -82,7 +82,7 @@ class Costs:
 
 
 class Response:
-    """How a model responds when an entry moves; see the module's formulas.
+    """How a model responds when a feature moves; see the module's formulas.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class Response:
         critical_values(column) -> values of a column next to which the response may
         jump, for the probe. None: it does not jump.
     inside : callable or None
-        inside(table) -> (response, model, table, entry) that the probe should look at
+        inside(table) -> (response, model, table, feature) that the probe should look at
         too: a response inside this one, whose response it is, what it sees of the
-        table, and a function that gives the entry it sees of an entry.
+        table, and a function that gives the feature it sees of a feature.
     """
 
     path = "response"
@@ -251,7 +251,7 @@ class Response:
         return Costs()
 
     def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
-        """Cost of the curves of one entry, in calls of the model for one row.
+        """Cost of the curves of one feature, in calls of the model for one row.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Response:
         reduction : Reduction or None
             For which a shape of the curves may do; None: for `curves` themselves.
         grouped : bool
-            Whether the entry has several columns, and `n_cells` joint values.
+            Whether the feature has several columns, and `n_cells` joint values.
         """
         costs = self.costs().for_outputs(self.n_outputs)
         return costs.evaluations(n_rows, n_cells, grouped)
@@ -277,10 +277,10 @@ class Response:
         """The `Walker` that carries out a walk by this response."""
         return Walker(self, walk)
 
-    def coalitions(self, table, weights, base, entries):
-        """The `Coalitions` of entries without a column in common."""
+    def coalitions(self, table, weights, base, features):
+        """The `Coalitions` of features without a column in common."""
         kind = AdditiveCoalitions if self.additive else self.known_coalitions
-        return kind(self, table, weights, base, entries)
+        return kind(self, table, weights, base, features)
 
 
 class BlackBoxResponse(Response):
@@ -348,7 +348,7 @@ class BlackBoxResponse(Response):
     def at(self, table, rows, move, cells):
         """The response of single moved rows.
 
-        result[o, m] = f_o(x_rows[m] with the entry at v_cells[m])
+        result[o, m] = f_o(x_rows[m] with the feature at v_cells[m])
 
         Parameters
         ----------
@@ -368,7 +368,7 @@ class BlackBoxResponse(Response):
                 row, cell = rows[start + m], cells[start + m]
                 at = move.values_at(np.array([row]), np.array([cell]))[0].tolist()
                 at = at[0] if len(at) == 1 else at
-                return f"with {move.entry.name!r} set to {at!r}, in row {row} of X"
+                return f"with {move.feature.name!r} set to {at!r}, in row {row} of X"
 
             result[:, part] = self.model(moved, where).T
         return result

@@ -1,4 +1,4 @@
-"""Moves of an entry within parts of the rows, given what predicts it, or with another.
+"""Moves of a feature within parts of the rows, given what predicts it, or with another.
 
 Within parts a row takes values of its own part only. The move then holds the cells of
 one part after the other. With p[k] the probability of cell k among the rows of its part
@@ -8,8 +8,8 @@ and w the rows' weights,
 
 so that a single part gives the marginal measure.
 
-An entry may also move to a prediction from the other columns plus the residual of
-another row. With m[i] the prediction of an entry's numbers in row i and
+A feature may also move to a prediction from the other columns plus the residual of
+another row. With m[i] the prediction of a feature's numbers in row i and
 e[k] = x[k] - m[k] the residual of row k, row i takes the value
 
     v[i, k] = m[i] + e[k]
@@ -98,25 +98,25 @@ class Subgroups:
     ----------
     grid : {"all", "equidistant", "deciles"} or int
     parts : dict
-        Entry -> ndarray of shape (n_samples,), the part of each row, from 0 on.
+        Feature -> ndarray of shape (n_samples,), the part of each row, from 0 on.
     """
 
     grid: object
     parts: dict
 
-    def __call__(self, table, weights, entry, categorical_columns):
-        """The move of an entry."""
-        of_row = self.parts[entry]
+    def __call__(self, table, weights, feature, categorical_columns):
+        """The move of a feature."""
+        of_row = self.parts[feature]
         mass = np.bincount(of_row, weights)
-        whole = make_move(table, weights, entry, self.grid, categorical_columns)
+        whole = make_move(table, weights, feature, self.grid, categorical_columns)
         if whole.codes is not None:
             return _observed_in_parts(whole, weights, of_row, mass)
         order = np.argsort(of_row, kind="stable")
         moves = []
         for rows in np.split(order, np.cumsum(np.bincount(of_row))[:-1]):
             of_part = weights[rows] / weights[rows].sum()
-            one = table.part(rows, np.array(entry.columns))
-            alone = replace(entry, columns=tuple(range(len(entry.columns))))
+            one = table.part(rows, np.array(feature.columns))
+            alone = replace(feature, columns=tuple(range(len(feature.columns))))
             moves.append(make_move(one, of_part, alone, self.grid))
         bounds = np.cumsum([0, *(move.n_cells for move in moves)])
         return replace(
@@ -149,7 +149,7 @@ class ResidualMove(Move):
     Attributes
     ----------
     centres : ndarray of shape (n_samples, n_columns)
-        What is predicted of each column of the entry; NaN for categories.
+        What is predicted of each column of the feature; NaN for categories.
     numeric : ndarray of bool of shape (n_columns,)
         Which columns hold numbers; categories come from the donor.
     bounds : ndarray of shape (n_levels + 1,)
@@ -191,7 +191,7 @@ class ResidualMove(Move):
         donors = None
         if not self.numeric.all():
             donors = np.where(self.numeric, -1, self.donors[cells][:, np.newaxis])
-        return rows, self.entry.columns, donors, values
+        return rows, self.feature.columns, donors, values
 
     def values_at(self, rows, cells):
         values = self.rows_of_values(cells)
@@ -220,6 +220,6 @@ def product_move(first, second):
     values = side_by_side([column for rows in both for column in rows.T], len(k))
     donors = np.hstack([first.donors_of_columns[k], second.donors_of_columns[l]])
     probabilities = first.probabilities[k] * second.probabilities[l]
-    entry = first.entry.together_with(second.entry)
+    feature = first.feature.together_with(second.feature)
     categorical = first.categorical and second.categorical
-    return Move(entry, values, donors, probabilities, None, categorical)
+    return Move(feature, values, donors, probabilities, None, categorical)

@@ -43,7 +43,7 @@ def indicators_of(y, class_lists):
 
 @dataclass(frozen=True)
 class Loss(RowMean):
-    """Mean loss with the entry moved to every donor's value, and unmoved.
+    """Mean loss with the feature moved to every donor's value, and unmoved.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Loss(RowMean):
     def reduce(self, shape):
         """The two "outputs" are loss gained and unmoved loss.
 
-        Means of differences: exactly 0 for an entry that changes nothing.
+        Means of differences: exactly 0 for a feature that changes nothing.
         """
         rows, cells = (of_outputs.mean(axis=1) for of_outputs in self.gained(shape))
         base = np.broadcast_to(self._unmoved(shape.margins), rows.shape)
@@ -83,12 +83,12 @@ class Loss(RowMean):
 
     def _gains(self, chunk):
         y, base = chunk.margins.y[:, np.newaxis], self._unmoved(chunk.margins)
-        gains = np.stack([self.loss(y, of_entry) for of_entry in chunk.ice])
+        gains = np.stack([self.loss(y, of_feature) for of_feature in chunk.ice])
         gains -= base[..., np.newaxis]
         return gains[:, np.newaxis]
 
     def _unmoved(self, margins):
-        """Loss of the unmoved rows, (1 or n_entries, n_rows)."""
+        """Loss of the unmoved rows, (1 or n_features, n_rows)."""
         y = margins.y[:, np.newaxis]
         return np.stack([self.loss(y, f[..., np.newaxis])[:, 0] for f in margins.base])
 
@@ -118,7 +118,7 @@ class SquaredError(Loss):
         return shape.squares(self._errors(shape.margins))
 
     def _errors(self, margins):
-        """Unmoved errors, (1 or n_entries, n_outputs, n_rows)."""
+        """Unmoved errors, (1 or n_features, n_outputs, n_rows)."""
         return self.loss.target(margins.y) - margins.base
 
 

@@ -1,4 +1,4 @@
-"""The values an entry is moved through, with their probabilities."""
+"""The values a feature is moved through, with their probabilities."""
 
 import numbers
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import numpy as np
 
 from skvarimp._data.base_table import is_missing, side_by_side
 from skvarimp._data.statistics import distinct_masses, equal_bins
-from skvarimp._data.table import ArrayTable, Entry, check_known
+from skvarimp._data.table import ArrayTable, Feature, check_known
 from skvarimp._running.memory import working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
@@ -18,11 +18,11 @@ N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """An entry together with the grid it moves through.
+    """A feature together with the grid it moves through.
 
     Attributes
     ----------
-    entry : Entry
+    feature : Feature
         Its `columns` are those of the table the move is for.
     values : ndarray of shape (n_cells,) or (n_cells, n_columns)
         The distinct values, ascending for one numeric column, NaN last; object dtype
@@ -43,7 +43,7 @@ class Move:
         Whether the values are those of one column and have an order.
     """
 
-    entry: Entry
+    feature: Feature
     values: np.ndarray
     donors: np.ndarray | None
     probabilities: np.ndarray
@@ -88,7 +88,7 @@ class Move:
     @property
     def ascends(self):
         """Whether the values are one column's numbers, ascending, missing ones last."""
-        if len(self.entry.columns) != 1 or self.values.dtype.kind not in "fbiu":
+        if len(self.feature.columns) != 1 or self.values.dtype.kind not in "fbiu":
             return False
         order = np.argsort(self.values, kind="stable")
         return bool(np.all(order[1:] > order[:-1]))
@@ -118,12 +118,12 @@ class Move:
         return np.clip(cells, bounds[part], bounds[part + 1] - 1)
 
     def values_at(self, rows, cells):
-        """Values of the entry in some rows, each at one cell, (n, n_columns)."""
+        """Values of the feature in some rows, each at one cell, (n, n_columns)."""
         return self.rows_of_values(cells)
 
     def replaced(self, rows, cells):
         """The arguments of `Table.moved`: rows, columns, donors, values."""
-        columns = self.entry.columns
+        columns = self.feature.columns
         donors = None if self.donors is None else self.donors[cells]
         if donors is not None and np.all(donors >= 0):
             return rows, columns, donors, None
@@ -132,7 +132,7 @@ class Move:
     @property
     def donors_of_columns(self):
         """Donors of each column, (n_cells, n_columns), -1 where there are none."""
-        shape = self.n_cells, len(self.entry.columns)
+        shape = self.n_cells, len(self.feature.columns)
         donors = -1 if self.donors is None else self.donors.reshape(self.n_cells, -1)
         return np.broadcast_to(donors, shape)
 
@@ -142,17 +142,17 @@ class Move:
         return replace(self, values=self.values[cells], donors=donors, **others)
 
 
-def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
-    """The grid of one entry.
+def make_move(table, weights, feature, grid, categorical_columns=frozenset()):
+    """The grid of one feature.
 
     Parameters
     ----------
     table : Table
     weights : ndarray of shape (n_samples,)
         Positive, summing to 1.
-    entry : Entry
+    feature : Feature
     grid : {"all", "equidistant", "deciles"}, int, array-like, dict or callable
-        As described at `SensitivityImportance`; a dict maps entry names to arrays. A
+        As described at `SensitivityImportance`; a dict maps feature names to arrays. A
         callable, such as `Subgroups`, makes the move itself.
     categorical_columns : frozenset of int
         Columns to treat as categorical besides those that are by their type.
@@ -162,22 +162,22 @@ def make_move(table, weights, entry, grid, categorical_columns=frozenset()):
     Move
     """
     if callable(grid):
-        return grid(table, weights, entry, categorical_columns)
-    categorical, ordered = kind_of(table, entry, categorical_columns)
+        return grid(table, weights, feature, categorical_columns)
+    categorical, ordered = kind_of(table, feature, categorical_columns)
     if isinstance(grid, Mapping):
-        grid = grid.get(entry.name, "all")
-    first, *more = entry.columns
+        grid = grid.get(feature.name, "all")
+    first, *more = feature.columns
     if not isinstance(grid, str | numbers.Integral):
-        move = _as_stored(table, _given(table, weights, entry, grid, categorical))
+        move = _as_stored(table, _given(table, weights, feature, grid, categorical))
     elif grid == "all" or categorical or more or table.has_levels(first):
-        codes, donors = table.factorize(entry.columns)
+        codes, donors = table.factorize(feature.columns)
         probabilities = np.bincount(codes, weights=weights, minlength=len(donors))
-        columns = [table.column(j)[donors] for j in entry.columns]
+        columns = [table.column(j)[donors] for j in feature.columns]
         values = side_by_side(columns, len(donors))
-        move = Move(entry, values, donors, probabilities, codes, categorical)
+        move = Move(feature, values, donors, probabilities, codes, categorical)
     else:
         column = table.column(first).astype(np.float64)
-        move = _as_stored(table, _summary(column, weights, entry, grid))
+        move = _as_stored(table, _summary(column, weights, feature, grid))
     return replace(move, ordered=ordered)
 
 
@@ -191,23 +191,23 @@ def _as_stored(table, move):
 
 
 class Kind(NamedTuple):
-    """Whether an entry is categorical, and whether its values have an order."""
+    """Whether a feature is categorical, and whether its values have an order."""
 
     categorical: bool
     ordered: bool
 
 
-def kind_of(table, entry, categorical_columns):
-    """The `Kind` of an entry, some of whose columns the user named as categorical."""
-    first, *more = entry.columns
+def kind_of(table, feature, categorical_columns):
+    """The `Kind` of a feature, some of whose columns the user named as categorical."""
+    first, *more = feature.columns
     categorical = [
-        j in categorical_columns or table.is_categorical(j) for j in entry.columns
+        j in categorical_columns or table.is_categorical(j) for j in feature.columns
     ]
     named = first in categorical_columns
     return Kind(all(categorical), not (more or named) and table.has_order(first))
 
 
-def distinct_values(table, weights, entry):
+def distinct_values(table, weights, feature):
     """Values and probabilities of the grid "all" alone, without each row's cell.
 
     For a numeric column whose rows weigh the same a sort is enough. It takes a third
@@ -218,15 +218,15 @@ def distinct_values(table, weights, entry):
     values, probabilities : ndarray
         As in `Move`.
     """
-    column = None if len(entry.columns) > 1 else table.column(entry.columns[0])
+    column = None if len(feature.columns) > 1 else table.column(feature.columns[0])
     if column is None or column.dtype.kind == "O" or np.any(weights != weights[0]):
-        move = make_move(table, weights, entry, "all")
+        move = make_move(table, weights, feature, "all")
         return move.values, move.probabilities
     values, counts = distinct_masses(column, weights)
     return values, counts / len(column)
 
 
-def _summary(column, weights, entry, grid):
+def _summary(column, weights, feature, grid):
     """A named or numbered grid of one numeric column; NaN keeps its frequency."""
     present = ~np.isnan(column)
     if not present.any():
@@ -236,10 +236,10 @@ def _summary(column, weights, entry, grid):
             numeric = distinct_masses(column[present], weights[present])
             values, probabilities = equal_bins(*numeric, grid)
         else:
-            values = _spread(column[present], entry, grid)
+            values = _spread(column[present], feature, grid)
             probabilities = np.full(len(values), 1.0 / len(values))
         values, probabilities = _and_missing(values, probabilities, ~present, weights)
-    return Move(entry, values, None, probabilities, None, False)
+    return Move(feature, values, None, probabilities, None, False)
 
 
 def _and_missing(values, probabilities, missing, weights, value=np.nan):
@@ -259,48 +259,48 @@ def _and_missing(values, probabilities, missing, weights, value=np.nan):
     return np.append(values, value), np.append(probabilities * (1 - mass), mass)
 
 
-def _spread(column, entry, grid):
+def _spread(column, feature, grid):
     ends = np.array([column.min(), column.max()])
     if not np.all(np.isfinite(ends)):
         raise ValueError(
-            f"grid={grid!r} needs finite values, got infinity in {entry.name!r}."
+            f"grid={grid!r} needs finite values, got infinity in {feature.name!r}."
         )
     if grid == "equidistant":
         return np.unique(np.linspace(*ends, N_EQUIDISTANT))
     return np.unique(np.quantile(np.unique(column), np.linspace(0, 1, 11)))  # deciles
 
 
-def _given(table, weights, entry, grid, categorical):
+def _given(table, weights, feature, grid, categorical):
     """Values named by the user, equally likely; NaN keeps its frequency."""
-    if len(entry.columns) > 1:
-        return _given_group(table, entry, grid, categorical)
+    if len(feature.columns) > 1:
+        return _given_group(table, feature, grid, categorical)
     given = np.asarray(grid)
     if given.ndim != 1 or len(given) == 0:
         raise ValueError(
-            f"The grid of {entry.name!r} must be a non-empty 1-d array of values, got "
-            f"shape {given.shape}."
+            f"The grid of {feature.name!r} must be a non-empty 1-d array of values, "
+            f"got shape {given.shape}."
         )
-    if table.has_levels(entry.columns[0]):
-        return _given_levels(table, weights, entry, list(grid), categorical)
+    if table.has_levels(feature.columns[0]):
+        return _given_levels(table, weights, feature, list(grid), categorical)
     if given.dtype.kind not in "fbiu" or not np.all(np.isfinite(given)):
-        raise ValueError(f"The grid of {entry.name!r} must be finite numbers.")
+        raise ValueError(f"The grid of {feature.name!r} must be finite numbers.")
     values, counts = np.unique(given.astype(np.float64), return_counts=True)
     probabilities = counts / counts.sum()
-    missing = table.missing(entry.columns[0])
+    missing = table.missing(feature.columns[0])
     values, probabilities = _and_missing(values, probabilities, missing, weights)
-    return Move(entry, values, None, probabilities, None, categorical)
+    return Move(feature, values, None, probabilities, None, categorical)
 
 
-def _given_levels(table, weights, entry, levels, categorical):
+def _given_levels(table, weights, feature, levels, categorical):
     """Levels of a column that holds no numbers; each must occur in it."""
-    codes, donors = table.factorize(entry.columns)
-    present = table.column(entry.columns[0])[donors]
+    codes, donors = table.factorize(feature.columns)
+    present = table.column(feature.columns[0])[donors]
     cells = []
     for level in levels:
         same = [c for c, v in enumerate(present) if not is_missing(v) and v == level]
         if not same:
             raise ValueError(
-                f"The grid of {entry.name!r} has the level {level!r}, which does not "
+                f"The grid of {feature.name!r} has the level {level!r}, which does not "
                 f"occur in X; levels are {present.tolist()}."
             )
         cells += same
@@ -309,34 +309,36 @@ def _given_levels(table, weights, entry, levels, categorical):
     cells, probabilities = _and_missing(
         cells, counts / counts.sum(), none[codes], weights, none.argmax()
     )
-    return Move(entry, present[cells], donors[cells], probabilities, None, categorical)
+    return Move(
+        feature, present[cells], donors[cells], probabilities, None, categorical
+    )
 
 
-def _given_group(table, entry, grid, categorical):
+def _given_group(table, feature, grid, categorical):
     given = np.asarray(grid)
-    if given.ndim != 2 or given.shape[1] != len(entry.columns) or len(given) == 0:
+    if given.ndim != 2 or given.shape[1] != len(feature.columns) or len(given) == 0:
         raise ValueError(
-            f"The grid of the group {entry.name!r} must have shape (k, "
-            f"{len(entry.columns)}), one column per member, got {given.shape}."
+            f"The grid of the group {feature.name!r} must have shape (k, "
+            f"{len(feature.columns)}), one column per member, got {given.shape}."
         )
-    numeric = all(table.column(j).dtype.kind in "fbiu" for j in entry.columns)
+    numeric = all(table.column(j).dtype.kind in "fbiu" for j in feature.columns)
     if not numeric or given.dtype.kind not in "fbiu":
         raise ValueError(
-            f"The grid of the group {entry.name!r} can be given only where all its "
+            f"The grid of the group {feature.name!r} can be given only where all its "
             "columns are numbers. Use grid='all'."
         )
     values, counts = np.unique(
         given.astype(np.float64), axis=0, return_counts=True, equal_nan=True
     )
-    return Move(entry, values, None, counts / counts.sum(), None, categorical)
+    return Move(feature, values, None, counts / counts.sum(), None, categorical)
 
 
-def _entries_with_values(entries, grid):
-    """Positions of the entries whose values the user gave."""
+def _features_with_values(features, grid):
+    """Positions of the features whose values the user gave."""
     if not isinstance(grid, Mapping):
         given = not isinstance(grid, str | numbers.Integral) and not callable(grid)
-        return range(len(entries)) if given else []
-    names = [entry.name for entry in entries]
+        return range(len(features)) if given else []
+    names = [feature.name for feature in features]
     for name, values in grid.items():
         check_known(name, names, "grid")
         if isinstance(values, str | numbers.Integral):
@@ -349,52 +351,52 @@ def _entries_with_values(entries, grid):
 class Moves:
     """The moves of one walk, made when asked for: position -> Move.
 
-    Position r * n_entries + e is entry e under the grid of request r. Moves are kept as
-    long as they take little memory: 100 000 columns must not fill it.
+    Position r * n_features + e is feature e under the grid of request r. Moves are kept
+    as long as they take little memory: 100 000 columns must not fill it.
     """
 
-    def __init__(self, table, weights, entries, grids, categorical_columns):
+    def __init__(self, table, weights, features, grids, categorical_columns):
         self.table, self.weights = table, weights
-        self.entries, self.grids = entries, grids
+        self.features, self.grids = features, grids
         self.categorical_columns = categorical_columns
         self._made, self._bytes_left = {}, working_bytes() / 2
         for request, grid in enumerate(grids):
-            for e in _entries_with_values(entries, grid):
-                self[request * len(entries) + e]  # bad values raise before the work
+            for e in _features_with_values(features, grid):
+                self[request * len(features) + e]  # bad values raise before the work
 
     def __len__(self):
-        return len(self.entries) * len(self.grids)
+        return len(self.features) * len(self.grids)
 
     @property
     def by_column(self):
-        """Which entries move one column, whose values in the table are the grid."""
-        return np.array([len(entry.columns) == 1 for entry in self.entries])
+        """Which features move one column, whose values in the table are the grid."""
+        return np.array([len(feature.columns) == 1 for feature in self.features])
 
     def kind(self, position):
-        """The `Kind` of the entry at a position."""
-        request, e = divmod(int(position), len(self.entries))
+        """The `Kind` of the feature at a position."""
+        request, e = divmod(int(position), len(self.features))
         named = self.categorical_columns[request]
-        return kind_of(self.table, self.entries[e], named)
+        return kind_of(self.table, self.features[e], named)
 
     def __getitem__(self, position):
-        request, e = divmod(int(position), len(self.entries))
-        entry, grid = self.entries[e], self.grids[request]
-        if (request, entry) in self._made:
-            return self._made[request, entry]
+        request, e = divmod(int(position), len(self.features))
+        feature, grid = self.features[e], self.grids[request]
+        if (request, feature) in self._made:
+            return self._made[request, feature]
         named = self.categorical_columns[request]
-        move = make_move(self.table, self.weights, entry, grid, named)
-        n_cells, n_columns = len(move.probabilities), len(entry.columns)
+        move = make_move(self.table, self.weights, feature, grid, named)
+        n_cells, n_columns = len(move.probabilities), len(feature.columns)
         size = 8 * (n_cells * (2 + n_columns) + len(self.weights))
         if size <= self._bytes_left:
             self._bytes_left -= size
-            self._made[request, entry] = move
+            self._made[request, feature] = move
         return move
 
     def __getstate__(self):
         return {**vars(self), "_made": {}, "_bytes_left": working_bytes() / 2}
 
     def subset(self, positions):
-        """The moves of some entries, of a walk with one request."""
+        """The moves of some features, of a walk with one request."""
         part = copy(self)
-        part.entries = [self.entries[e] for e in positions]
+        part.features = [self.features[e] for e in positions]
         return part

@@ -55,17 +55,17 @@ def distances_to(points, values, weights):
 
 
 class StraightLines(Basis):
-    """Parallel curves ICE - f = slope (t - s), of many entries at once.
+    """Parallel curves ICE - f = slope (t - s), of many features at once.
 
     Parameters
     ----------
     margins : Margins
     parts : callable
         See `Shape.parts`.
-    t : ndarray of shape (n_entries, n_outputs or 1, n_cells)
-    s : ndarray of shape (n_entries, n_outputs or 1, n_rows)
+    t : ndarray of shape (n_features, n_outputs or 1, n_cells)
+    s : ndarray of shape (n_features, n_outputs or 1, n_rows)
         If it is `t` itself, cell i is the own value of row i.
-    slope : ndarray of shape (n_entries, n_outputs, 1)
+    slope : ndarray of shape (n_features, n_outputs, 1)
     is_ascending : bool, default=False
         Whether t is known to ascend.
     """
@@ -90,7 +90,7 @@ class StraightLines(Basis):
         return self.by_value(self.t)
 
     def by_value(self, of_cells):
-        """Numbers of the cells in the order of t, (n_entries, n_outputs, n_cells)."""
+        """Numbers of the cells in the order of t, (n_features, n_outputs, n_cells)."""
         if self.is_ascending:
             return of_cells
         if of_cells.shape == self.t.shape:
@@ -209,7 +209,7 @@ class StraightLines(Basis):
 
 @dataclass
 class Ascent:
-    """In what the curves of one entry ascend.
+    """In what the curves of one feature ascend.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class Ascent:
 
 
 class Lines(Basis):
-    """Curves of one entry that ascend with t.
+    """Curves of one feature that ascend with t.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 The probe compares two things with the black box, on a few rows: curves, at values all
 over the data and next to those where the response may jump; and the importances of one
-entry, by the same walk that will run, with its closed forms and compiled kernels.
+feature, by the same walk that will run, with its closed forms and compiled kernels.
 """
 
 from dataclasses import dataclass, replace
@@ -130,13 +130,13 @@ class Watched:
         return lowered(self.model, self.table)
 
 
-def respond(watched, entries, walked=True):
+def respond(watched, features, walked=True):
     """The response that serves a model: lowered and probed, or the black box.
 
     Parameters
     ----------
     watched : Watched
-    entries : list of Entry
+    features : list of Feature
     walked : bool, default=True
         Whether importances are wanted, whose walk is then probed as well.
 
@@ -147,7 +147,7 @@ def respond(watched, entries, walked=True):
     model, n_outputs = watched.model, len(watched.base)
     try:
         response = watched.lowered
-        probe(response, watched, entries, walked)
+        probe(response, watched, features, walked)
         return response
     except NotReadable as declined:
         return BlackBoxResponse(model, n_outputs, str(declined))
@@ -171,7 +171,7 @@ def respond(watched, entries, walked=True):
     return BlackBoxResponse(model, n_outputs, reason)
 
 
-ROWS, ENTRIES, CELLS, SEEN = 8, 8, 12, 500
+ROWS, FEATURES, CELLS, SEEN = 8, 8, 12, 500
 WALKED_ROWS = 34  # enough cells for the closed forms of smooth links
 EXACT = 1e-9
 ROUNDING = 1e-7  # a smaller difference is a matter of digits
@@ -197,7 +197,7 @@ class Difference(Exception):
         return f"by {self.gap:.3g} {self.where}"
 
 
-def probe(response, watched, entries, walked=True):
+def probe(response, watched, features, walked=True):
     """Compare a response with the model's own output; raises a `Difference`.
 
     A model that computes in single precision may differ by its rounding.
@@ -206,17 +206,17 @@ def probe(response, watched, entries, walked=True):
     ----------
     response : Response
     watched : Watched
-    entries : list of Entry
+    features : list of Feature
     walked : bool, default=True
         Whether to compare the importances of a walk, too.
     """
     table, base, weights = watched.table, watched.base, watched.weights
     rows = spread_over(len(weights), ROWS)
-    some = list(_some_of_each_size(entries))
-    moves = [_probe_move(response, table, weights, entry) for entry in some]
+    some = list(_some_of_each_size(features))
+    moves = [_probe_move(response, table, weights, feature) for feature in some]
     if response.inside:  # next to the thresholds that lie behind steps
-        inner, of_model, behind, entry_behind = response.inside(table)
-        alone = [e for e in map(entry_behind, some) if len(e.columns) == 1]
+        inner, of_model, behind, feature_behind = response.inside(table)
+        alone = [e for e in map(feature_behind, some) if len(e.columns) == 1]
         if inner.critical_values and alone:
             probe(inner, replace(watched, model=of_model, table=behind), alone, False)
     fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
@@ -233,12 +233,12 @@ def probe(response, watched, entries, walked=True):
         _compare_walks(walk, own[-1])
 
 
-def _some_of_each_size(entries):
-    """Yield a few entries, some of each number of columns that move together."""
+def _some_of_each_size(features):
+    """Yield a few features, some of each number of columns that move together."""
     by_size = {}
-    for entry in entries:
-        by_size.setdefault(len(entry.columns), []).append(entry)
-    at_most = max(1, ENTRIES // len(by_size))
+    for feature in features:
+        by_size.setdefault(len(feature.columns), []).append(feature)
+    at_most = max(1, FEATURES // len(by_size))
     for of_size in by_size.values():
         for e in spread_over(len(of_size), at_most):
             yield of_size[e]
@@ -247,15 +247,15 @@ def _some_of_each_size(entries):
 def _compare_curves(response, moves, fast, own, base):
     size = np.abs(base).max() + np.ptp(base)
     for move, one, other in zip(moves, fast, own):
-        where = f"as {move.entry.name!r} moves"
+        where = f"as {move.feature.name!r} moves"
         if one.shape != other.shape:
             where = f"{where}, in shape: {one.shape} against {other.shape}"
             raise Difference(np.inf, 1.0, where)
         _compare(response, one, other, size, where)
 
 
-def _short_walk(response, table, rows, base, weights, entry):
-    """A walk of one entry over some rows alone."""
+def _short_walk(response, table, rows, base, weights, feature):
+    """A walk of one feature over some rows alone."""
     table, weights = table.take(rows), weights[rows] / weights[rows].sum()
     base = np.ascontiguousarray(base[:, rows])
     units = Units(len(weights), weights, weights)
@@ -263,7 +263,7 @@ def _short_walk(response, table, rows, base, weights, entry):
     return Walk(
         response,
         table,
-        Moves(table, weights, [entry], ["all"], [frozenset()]),
+        Moves(table, weights, [feature], ["all"], [frozenset()]),
         [reductions],
         np.arange(len(rows)),
         weights,
@@ -275,8 +275,11 @@ def _short_walk(response, table, rows, base, weights, entry):
 
 
 def _compare_walks(walk, curves):
-    """The importances of a walk's entry against those of the model's own curves."""
-    size, name = np.abs(walk.base).max() + np.ptp(walk.base), walk.moves.entries[0].name
+    """The importances of a walk's feature against those of the model's own curves."""
+    size, name = (
+        np.abs(walk.base).max() + np.ptp(walk.base),
+        walk.moves.features[0].name,
+    )
     try:
         own, fast = finished_curves(walk, curves), run_walk(walk)[0]
     except ValueError:  # numbers too large: the walk itself will say so
@@ -294,26 +297,28 @@ def _compare(response, fast, own, size, where):
         raise Difference(gap, size, where)
 
 
-def _probe_move(response, table, weights, entry):
+def _probe_move(response, table, weights, feature):
     """A few observed values, then critical ones next to where a response may jump."""
-    donors, categorical = _probe_donors(table, weights, entry)
+    donors, categorical = _probe_donors(table, weights, feature)
     k = len(donors)
-    values = side_by_side([table.column(j)[donors] for j in entry.columns], k)
+    values = side_by_side([table.column(j)[donors] for j in feature.columns], k)
     jumps = response.critical_values and values.ndim == 1
     if jumps and values.dtype.kind in "fiub":
-        more = np.asarray(response.critical_values(entry.columns[0]), dtype=np.float64)
+        more = np.asarray(
+            response.critical_values(feature.columns[0]), dtype=np.float64
+        )
         if len(more):
             more = more[spread_over(len(more), CELLS)]
             values = np.unique(np.concatenate([values.astype(np.float64), more]))
             donors, k = None, len(values)
-    return Move(entry, values, donors, np.full(k, 1 / k), None, categorical)
+    return Move(feature, values, donors, np.full(k, 1 / k), None, categorical)
 
 
-def _probe_donors(table, weights, entry):
-    """Rows with a few different values of an entry, and whether it is categorical."""
-    column = table.column(entry.columns[0])
-    if len(entry.columns) > 1 or column.dtype.kind not in "fiu":
-        full = make_move(table, weights, entry, "all")
+def _probe_donors(table, weights, feature):
+    """Rows with a few different values of a feature, and whether it is categorical."""
+    column = table.column(feature.columns[0])
+    if len(feature.columns) > 1 or column.dtype.kind not in "fiu":
+        full = make_move(table, weights, feature, "all")
         return full.donors[spread_over(full.n_cells, CELLS)], full.categorical
     # a missing value is both smallest and largest to NumPy
     ends = [column.argmin(), column.argmax()]

@@ -34,7 +34,7 @@ _TIED = 1e-12
 BLOCK_ROWS = 2**16  # drawn together
 
 
-@lru_cache(maxsize=2)  # reductions are made anew for each entry
+@lru_cache(maxsize=2)  # reductions are made anew for each feature
 def signed_groups(n_rows, n_groups, start, stop):
     """The signs of some rows, and the groups in which they are added up.
 
@@ -68,7 +68,7 @@ def signed_groups(n_rows, n_groups, start, stop):
     return np.concatenate(signs)[mine], np.concatenate(groups)[mine]
 
 
-SKETCH_SIZE = 5_000_000  # numbers kept per entry and output for the standard error
+SKETCH_SIZE = 5_000_000  # numbers kept per feature and output for the standard error
 LEAST_GROUPS = 10  # of rows, whatever memory they take: errors known to a fifth
 
 
@@ -77,8 +77,9 @@ def flatness(curves, multiplicity, statistic):
 
     Parameters
     ----------
-    curves : ndarray of shape (n_entries, ..., n_cells)
-    multiplicity : ndarray of shape (n_entries, n_cells) or (n_entries, n_rows, n_cells)
+    curves : ndarray of shape (n_features, ..., n_cells)
+    multiplicity : ndarray of shape (n_features, n_cells) or (n_features, n_rows,
+    n_cells)
         Number of distinct values that a cell stands for, perhaps different by row.
     statistic : {"std", "range"}
         Standard deviation with ddof=1 (Greenwell et al., eq. 5), or maximum minus
@@ -86,7 +87,7 @@ def flatness(curves, multiplicity, statistic):
 
     Returns
     -------
-    ndarray of shape (n_entries, ...)
+    ndarray of shape (n_features, ...)
     """
     if statistic == "range":
         return curves.max(axis=-1) - curves.min(axis=-1)
@@ -131,7 +132,7 @@ def flatness_slope(curves, multiplicity, statistic, size):
 
 
 class WithStatistic(Reduction):
-    """A reduction with a `statistic` that "auto" chooses for each entry."""
+    """A reduction with a `statistic` that "auto" chooses for each feature."""
 
     def for_kind(self, categorical):
         if self.statistic != "auto":
@@ -189,7 +190,7 @@ class PartialDependence(WithStatistic):
     def reduce(self, shape):
         """See `Reduction.reduce`.
 
-        Sums of differences from the unmoved response: exactly 0 for an unused entry.
+        Sums of differences from the unmoved response: exactly 0 for an unused feature.
         """
         margins = shape.margins
         if shape.parallel:  # the mean curve is each row's: no error
@@ -304,7 +305,7 @@ FLAT = 1e-12  # mean differences below, relative to the response's size, are rou
 
 
 def direction(curves, chances, size, levels=None):
-    """The direction of mean curves along one entry.
+    """The direction of mean curves along one feature.
 
     Parameters
     ----------
@@ -338,25 +339,25 @@ def _rise(curves, chances):
 
 
 def directions(orders, size, cell_of_value, curves):
-    """Those of several entries, (n_entries, n_outputs); NaN for values without order.
+    """Those of several features, (n_features, n_outputs); NaN for values without order.
 
     Parameters
     ----------
     orders : list
-        `Move.order` of each entry.
+        `Move.order` of each feature.
     size : ndarray of shape (n_outputs,)
         Largest response.
     cell_of_value : ndarray of shape (n_values,) or None
         See `State`.
-    curves : ndarray of shape (n_entries, n_outputs, n_cells)
+    curves : ndarray of shape (n_features, n_outputs, n_cells)
         Weighted sums over the rows that take each value.
     """
     result = np.full(curves.shape[:2], np.nan)
     curves = curves if cell_of_value is None else curves[..., cell_of_value]
-    for of_entry, curve, order in zip(result, curves, orders):
+    for of_feature, curve, order in zip(result, curves, orders):
         if order is not None:
             known, chances, levels = order
-            of_entry[:] = direction(curve[:, known], chances, size, levels)
+            of_feature[:] = direction(curve[:, known], chances, size, levels)
     return result
 
 

@@ -1,7 +1,7 @@
 """Reductions of ICE curves: pure, mergeable over blocks of rows.
 
-Index letters: b entry of the block, o output, i row, k cell. With ICE[i, k] the
-response of row i with the entry moved to cell k, f[i] the response unmoved, p[k] the
+Index letters: b feature of the block, o output, i row, k cell. With ICE[i, k] the
+response of row i with the feature moved to cell k, f[i] the response unmoved, p[k] the
 cell's probability and w[i] the row's weight (both sum to 1):
 
 =============== ==========================================================
@@ -27,33 +27,33 @@ from skvarimp._data.statistics import Units
 
 @dataclass
 class Outcome:
-    """Final numbers of a reduction, of some entries or of all.
+    """Final numbers of a reduction, of some features or of all.
 
-    None is not known. Of all entries, NaN stands for those that a stop came before.
+    None is not known. Of all features, NaN stands for those that a stop came before.
 
     Attributes
     ----------
-    importances : ndarray of shape (n_entries, n_outputs)
-    standard_errors : ndarray of shape (n_entries,) or None
+    importances : ndarray of shape (n_features, n_outputs)
+    standard_errors : ndarray of shape (n_features,) or None
         Of the mean over the outputs.
-    monte_carlo_errors, n_draws : ndarray of shape (n_entries,) or None
+    monte_carlo_errors, n_draws : ndarray of shape (n_features,) or None
         Of drawn numbers: the error of drawing, and how many draws there were. NaN for
         one repeat of every row, as is the standard error.
-    influences : ndarray of shape (n_entries, n_rows) or None
+    influences : ndarray of shape (n_features, n_rows) or None
         How much each row moves the importance, where `Sample.keep_rows` asks for it.
-    contributions : ndarray of shape (n_entries, n_rows) or None
+    contributions : ndarray of shape (n_features, n_rows) or None
         Each row's own importance, where the importance is their mean.
     curves : list of (ndarray of shape (n_outputs, n_cells) or None), or None
-    errors_per_output : ndarray of shape (n_entries, n_outputs) or None
+    errors_per_output : ndarray of shape (n_features, n_outputs) or None
         Standard errors of each output by itself.
-    skewness : ndarray of shape (n_entries,) or None
+    skewness : ndarray of shape (n_features,) or None
         Of the sampling error of the mean over the outputs.
-    directions, effects : ndarray of shape (n_entries, n_outputs, ...) or None
+    directions, effects : ndarray of shape (n_features, n_outputs, ...) or None
         What `MeanCurve` finds; effects end with n_rows.
     largest_draw : float or None
         Largest size of a draw.
-    complete : ndarray of bool of shape (n_entries,) or None
-        Which entries were drawn as often as wanted, where draws were stopped.
+    complete : ndarray of bool of shape (n_features,) or None
+        Which features were drawn as often as wanted, where draws were stopped.
     """
 
     importances: np.ndarray
@@ -71,26 +71,26 @@ class Outcome:
     complete: np.ndarray | None = None
 
     @classmethod
-    def drawn(cls, n_entries, n_outputs):
+    def drawn(cls, n_features, n_outputs):
         """That of no draws."""
-        unknown = np.full((n_entries, n_outputs), np.nan)
-        n_draws = np.zeros(n_entries, dtype=np.intp)
-        return cls(unknown, None, np.full(n_entries, np.nan), n_draws)
+        unknown = np.full((n_features, n_outputs), np.nan)
+        n_draws = np.zeros(n_features, dtype=np.intp)
+        return cls(unknown, None, np.full(n_features, np.nan), n_draws)
 
-    def store(self, entries, found):
-        """Take the numbers of some entries from their `Outcome`."""
-        n_entries = len(self.importances)
+    def store(self, features, found):
+        """Take the numbers of some features from their `Outcome`."""
+        n_features = len(self.importances)
         if found.curves is not None:
-            self.curves = self.curves or [None] * n_entries
-            for e, curve in zip(entries, found.curves):
+            self.curves = self.curves or [None] * n_features
+            for e, curve in zip(features, found.curves):
                 self.curves[e] = curve
         for name, values in vars(found).items():
             if name == "curves" or values is None:
                 continue
             if getattr(self, name) is None:
-                shape = n_entries, *np.shape(values)[1:]
+                shape = n_features, *np.shape(values)[1:]
                 setattr(self, name, np.full(shape, np.nan))
-            getattr(self, name)[entries] = values
+            getattr(self, name)[features] = values
 
     def times(self, factor):
         """The outcome with importances, errors and numbers of rows times a factor."""
@@ -107,15 +107,15 @@ class Sample:
 
     Attributes
     ----------
-    weights : ndarray of shape (n_rows,) or (n_entries, n_rows)
+    weights : ndarray of shape (n_rows,) or (n_features, n_rows)
         Sum to 1.
     units : Units
         The independent rows, for standard errors.
     base : ndarray of shape (n_outputs, n_rows)
-    codes : ndarray of shape (n_entries, n_rows), slice or None
+    codes : ndarray of shape (n_features, n_rows), slice or None
         The cell of each row's own value; a slice of all cells where row i has cell i.
         None: rows are not donors of the grid.
-    probabilities, multiplicity : ndarray of shape (n_entries, n_cells)
+    probabilities, multiplicity : ndarray of shape (n_features, n_cells)
     scale : ndarray of shape (n_outputs,)
         What importances are divided by.
     level : ndarray of shape (n_outputs,)
@@ -156,14 +156,14 @@ class Sample:
 
         Parameters
         ----------
-        rows : ndarray of shape (n_entries, n_outputs, n_rows)
+        rows : ndarray of shape (n_features, n_outputs, n_rows)
             Each row's mean over its cells.
-        cells : ndarray of shape (n_entries, n_outputs, n_cells)
+        cells : ndarray of shape (n_features, n_outputs, n_cells)
             Weighted sums over the rows, of each cell.
 
         Returns
         -------
-        ndarray of shape (n_entries, n_outputs, n_rows)
+        ndarray of shape (n_features, n_outputs, n_rows)
         """
         if self.parts is None:
             means = np.matmul(rows, self.weights[..., np.newaxis])
@@ -188,11 +188,11 @@ class Sample:
 
         Parameters
         ----------
-        importances : ndarray of shape (n_entries, n_outputs)
+        importances : ndarray of shape (n_features, n_outputs)
             Scaled already, unlike the following.
-        influences : ndarray of shape (n_entries, n_outputs, n_rows)
-        contributions : ndarray of shape (n_entries, n_outputs, n_rows), default=None
-        curves : ndarray of shape (n_entries, n_outputs, n_cells), default=None
+        influences : ndarray of shape (n_features, n_outputs, n_rows)
+        contributions : ndarray of shape (n_features, n_outputs, n_rows), default=None
+        curves : ndarray of shape (n_features, n_outputs, n_cells), default=None
         """
         psi = self._scaled_mean(influences)
         errors, skewness = self.units.error_and_skewness(psi)
@@ -229,7 +229,7 @@ class Draw:
 
 
 class Reduction:
-    """A number per entry and output from the ICE curves; see the module's table.
+    """A number per feature and output from the ICE curves; see the module's table.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class Reduction:
     n_moves : int
         Donors of one draw, where the importance is drawn.
     statistic : str or None
-        Of some reductions; "auto" is settled by `for_kind` for each entry.
+        Of some reductions; "auto" is settled by `for_kind` for each feature.
     primitive : str
         The primitive of shapes that gives the state's rows and cells.
     """
@@ -257,7 +257,7 @@ class Reduction:
     merges_rows = counts_values = uses_squares = follows = False
 
     def for_kind(self, categorical):
-        """The reduction for entries that are categorical, or for those that are not."""
+        """For features that are categorical, or for those that are not."""
         return self
 
     def for_part(self, part, units=None):
@@ -350,17 +350,17 @@ class State:
 
     Attributes
     ----------
-    rows : ndarray of shape (n_entries, n_outputs, n_rows) or None
+    rows : ndarray of shape (n_features, n_outputs, n_rows) or None
         Each row's own mean contribution.
-    cells : ndarray of shape (n_entries, n_outputs, n_cells) or None
+    cells : ndarray of shape (n_features, n_outputs, n_cells) or None
         Weighted sums over the rows, one per cell.
-    sketch : ndarray of shape (n_entries, n_outputs, n_groups, n_cells) or None
+    sketch : ndarray of shape (n_features, n_outputs, n_groups, n_cells) or None
         Signed sums over the rows of each group, one per cell.
-    basis : ndarray of shape (n_entries, n_outputs, n_functions, n_cells) or None
+    basis : ndarray of shape (n_features, n_outputs, n_functions, n_cells) or None
         Where the curves are sums of a few functions of the cell: `sketch` is then
-        (n_entries, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
+        (n_features, n_outputs, n_groups, n_functions) and sketch @ basis is meant.
         The same for all rows.
-    apart : ndarray of shape (n_entries, n_outputs, n_rows, n_cells) or None
+    apart : ndarray of shape (n_features, n_outputs, n_rows, n_cells) or None
         Each row's moved curve, instead of a sketch; perhaps over the basis.
     cell_of_value : ndarray of shape (n_values,) or None
         The cell of each grid value, where one cell holds several; None: its own.

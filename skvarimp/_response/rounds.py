@@ -19,21 +19,22 @@ from skvarimp._running.guards import drawing_budget, warn
 from skvarimp._running.tasks import Progress
 
 MIN_DRAWS = 100  # before an error of drawing is trusted
-EQUAL_DRAWS = 2000  # made before an entry whose draws are all equal may rest
+EQUAL_DRAWS = 2000  # made before a feature whose draws are all equal may rest
 EQUAL = 1e-7  # relative spread of draws that are equal up to rounding
 RARE = 3.0  # not seen in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
 MIN_REPEATS = 2  # one says nothing of the error of drawing donors
 
 
 class RunningMeans:
-    """The running means of all entries, their errors, and the rule that stops them.
+    """The running means of all features, their errors, and the rule that stops them.
 
-    An entry rests once its error of drawing is below `tol` times the largest importance
-    of all entries, after at least `MIN_DRAWS` draws. The error is estimated with
-    caution: as if one more draw were as large as the largest change known, which is the
-    range of the unmoved response or the largest draw of any entry. The reason: if draws
-    are skewed, the first ones often miss the rare, large ones and look more even than
-    they are. A rule that stops as soon as draws look precise would favour these.
+    A feature rests once its error of drawing is below `tol` times the largest
+    importance of all features, after at least `MIN_DRAWS` draws. The error is estimated
+    with caution: as if one more draw were as large as the largest change known, which
+    is the range of the unmoved response or the largest draw of any feature. The reason:
+    if draws are skewed, the first ones often miss the rare, large ones and look more
+    even than they are. A rule that stops as soon as draws look precise would favour
+    these.
 
     Draws that are all equal (all 0, say) do not prove that further ones are. Then at
     least `EQUAL_DRAWS` are made, or all that are allowed, and the error is 3 / n_draws
@@ -41,11 +42,11 @@ class RunningMeans:
 
     Parameters
     ----------
-    n_entries, n_outputs : int
+    n_features, n_outputs : int
     tol : float or None
-        None: each entry makes `n_repeats` repeats.
+        None: each feature makes `n_repeats` repeats.
     n_repeats : int
-        The largest number of repeats of an entry.
+        The largest number of repeats of a feature.
     draws_each : int
         Draws of a repeat.
     size : float, default=0.0
@@ -57,26 +58,26 @@ class RunningMeans:
         Of all draws so far; NaN where nothing was drawn.
     """
 
-    def __init__(self, n_entries, n_outputs, tol, n_repeats, draws_each, size=0.0):
+    def __init__(self, n_features, n_outputs, tol, n_repeats, draws_each, size=0.0):
         self.tol, self.n_repeats, self.draws_each = tol, n_repeats, draws_each
-        self.outcome = Outcome.drawn(n_entries, n_outputs)
+        self.outcome = Outcome.drawn(n_features, n_outputs)
         self.largest_change = size
 
-    def add(self, entries, finished):
-        """Take the numbers of some entries from all of their draws."""
-        self.outcome.store(entries, finished)
+    def add(self, features, finished):
+        """Take the numbers of some features from all of their draws."""
+        self.outcome.store(features, finished)
         largest = float(np.max(finished.largest_draw))
         self.largest_change = max(self.largest_change, largest)
 
     @property
     def equal(self):
-        """Whether the draws of each entry differ by no more than rounding."""
+        """Whether the draws of each feature differ by no more than rounding."""
         spread = self.outcome.monte_carlo_errors * np.sqrt(self.outcome.n_draws)
         return spread <= EQUAL * self.largest_change
 
     @property
     def errors(self):
-        """Cautious errors of the running means, (n_entries,); NaN for one repeat."""
+        """Cautious errors of the running means, (n_features,); NaN for one repeat."""
         n, equal = np.maximum(self.outcome.n_draws, 1), self.equal
         unseen = np.where(equal, RARE, 1.0) * self.largest_change / n
         return np.where(
@@ -91,24 +92,24 @@ class RunningMeans:
 
     @property
     def precise(self):
-        """Whether each entry's cautious error is below the tolerance, (n_entries,)."""
+        """Whether the cautious error is below the tolerance."""
         cap = self.n_repeats * self.draws_each
         enough = np.where(self.equal, min(EQUAL_DRAWS, cap), MIN_DRAWS)
         return (self.errors < self.goal) & (self.outcome.n_draws >= enough)
 
     @property
     def resting(self):
-        """Whether each entry needs no further draws, or may make none."""
+        """Whether each feature needs no further draws, or may make none."""
         at_end = self.done == self.n_repeats
         return at_end if self.tol is None else at_end | self.precise
 
     @property
     def done(self):
-        """Repeats of each entry so far."""
+        """Repeats of each feature so far."""
         return self.outcome.n_draws // self.draws_each
 
     def wanted(self):
-        """Further repeats to make now, (n_entries,); 0 for entries that rest.
+        """Further repeats to make now, (n_features,); 0 for features that rest.
 
         As many as the error seems to need, but at most twice as many as were made so
         far: early estimates of the error are rough.
@@ -126,7 +127,7 @@ class RunningMeans:
         return np.where(self.resting, 0, np.minimum(more, left))
 
     def ended(self, stopped, most=np.inf):
-        """The outcome; a warning says which entries are not precise.
+        """The outcome; a warning says which features are not precise.
 
         Parameters
         ----------
@@ -144,29 +145,29 @@ class RunningMeans:
         self.outcome.monte_carlo_errors = np.where(self.equal, self.errors, errors)
         if rough:
             n_draws = self.n_repeats * self.draws_each
-            why = f"within n_repeats={self.n_repeats} ({n_draws} draws per entry)"
+            why = f"within n_repeats={self.n_repeats} ({n_draws} draws per feature)"
             if stopped:
                 why = "before the draws were stopped"
             elif self.wanted().any():
                 why = f"within max_evaluations={most}"
             warn(
                 f"tol={self.tol} was not reached for {rough} of {len(errors)} "
-                f"entries {why}; `monte_carlo_errors_` says how precise they are. Use "
+                f"features {why}; `monte_carlo_errors_` says how precise they are. Use "
                 "a larger n_repeats or tol."
             )
         return self.outcome
 
 
 def draw_in_rounds(means, draws, measure):
-    """Draw round by round until every entry rests; the `Outcome`.
+    """Draw round by round until every feature rests; the `Outcome`.
 
     Parameters
     ----------
     means : RunningMeans
     draws : DonorDraws or RowDraws
     measure : BaseImportance
-        Its `n_jobs` says where, and its callbacks see a step for each entry that comes
-        to rest. They, or an interrupt, may stop the draws.
+        Its `n_jobs` says where, and its callbacks see a step for each feature that
+        comes to rest. They, or an interrupt, may stop the draws.
     """
     resting, rows_left = means.resting, drawing_budget(measure)
     rows_left.require(draws.rows_needed(means.done, np.minimum(means.wanted(), 1)))
@@ -180,8 +181,8 @@ def draw_in_rounds(means, draws, measure):
             rows_left.spend(needed(wanted))
             further = draws.further(means.done, wanted, measure.n_jobs)
             with closing(further) as arriving:
-                for entries, finished in arriving:
-                    means.add(entries, finished)
+                for features, finished in arriving:
+                    means.add(features, finished)
                     resting |= means.resting
                     n_new = int(resting.sum()) - progress.n_done
                     if n_new and progress.step(n_new):
@@ -193,13 +194,13 @@ MIN_ROWS = 100  # per repeat
 
 
 def rows_per_repeat(n_samples, n_cells):
-    """Rows drawn per repeat: about n_samples moved rows per entry, and at least 100.
+    """Rows drawn per repeat: about n_samples moved rows per feature, and at least 100.
 
     Parameters
     ----------
     n_samples : int
-    n_cells : ndarray of shape (n_entries,)
-        Number of grid values of each entry.
+    n_cells : ndarray of shape (n_features,)
+        Number of grid values of each feature.
     """
     return max(MIN_ROWS, int(np.ceil(n_samples / np.mean(n_cells))))
 
@@ -238,7 +239,7 @@ class DrawnUnits(Units):
 
 @dataclass
 class RowDraws:
-    """Rows drawn by their weights, the same for all entries, with all of the grid.
+    """Rows drawn by their weights, the same for all features, with all of the grid.
 
     Each round is the exact walk over the rows drawn so far, each distinct one evaluated
     once. So its influences are those of the drawn rows.
@@ -249,8 +250,8 @@ class RowDraws:
         Over all rows, of one request with one reduction and `MeanCurve`.
     rows : ndarray of shape (n_repeats, n_rows_per_repeat)
         Those of each repeat, at most.
-    sizes : ndarray of shape (n_entries,)
-        Number of grid values of each entry.
+    sizes : ndarray of shape (n_features,)
+        Number of grid values of each feature.
     """
 
     walk: object
@@ -266,13 +267,13 @@ class RowDraws:
 
     @staticmethod
     def _next(done, wanted):
-        """As many repeats as are wanted least, and the entries that have fewer."""
+        """As many repeats as are wanted least, and the features that have fewer."""
         active = np.flatnonzero(wanted)
         n_repeats = (done + wanted)[active].min(initial=np.iinfo(np.intp).max)
         return n_repeats, active[done[active] < n_repeats]
 
     def further(self, done, wanted, n_jobs):
-        """Yield (entries, `Outcome`) after as many repeats as are wanted least.
+        """Yield (features, `Outcome`) after as many repeats as are wanted least.
 
         Parameters as of `DonorDraws.further`.
         """
@@ -332,8 +333,8 @@ def scaled_influences(psi, units, error):
     return psi * (error / size if size > 0 else error)
 
 
-def entry_seeds(random_state, n):
-    """One seed per entry, so that no draw depends on the order of the work."""
+def feature_seeds(random_state, n):
+    """One seed per feature, so that no draw depends on the order of the work."""
     if isinstance(random_state, np.random.Generator):
         return random_state.integers(2**32, size=n)
     return check_random_state(random_state).randint(2**32, size=n, dtype=np.uint32)

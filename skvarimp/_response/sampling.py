@@ -18,7 +18,7 @@ N_BINS = 10  # of equal probability, over which drawn responses are averaged
 
 @dataclass
 class Drawn:
-    """What the draws of some rows say of an entry.
+    """What the draws of some rows say of a feature.
 
     Attributes
     ----------
@@ -165,10 +165,10 @@ class DonorDraws:
     scale : ndarray of shape (n_outputs,)
     n_repeats : int
         At most.
-    seeds : ndarray of shape (n_entries,)
-        One per entry, so that the numbers do not depend on n_jobs.
+    seeds : ndarray of shape (n_features,)
+        One per feature, so that the numbers do not depend on n_jobs.
     known : dict
-        Entry -> `RepeatSums`; None after the last repeat.
+        Feature -> `RepeatSums`; None after the last repeat.
     """
 
     walk: object
@@ -183,11 +183,11 @@ class DonorDraws:
         return int(wanted.sum()) * len(self.walk.rows) * self.draw.n_moves
 
     def further(self, done, wanted, n_jobs):
-        """Yield ([entry], `Outcome`) of each entry after some more repeats.
+        """Yield ([feature], `Outcome`) of each feature after some more repeats.
 
         Parameters
         ----------
-        done, wanted : ndarray of int of shape (n_entries,)
+        done, wanted : ndarray of int of shape (n_features,)
             Repeats so far, and those to add.
         n_jobs : int or None
         """
@@ -200,14 +200,14 @@ class DonorDraws:
             for some in even_slices(len(active), max(1, at_most))
         )
         with closing(in_order(draw_together, tasks, given, n_jobs)) as arriving:
-            for of_entries, results in arriving:
-                for (e, *_), (finished, sums) in zip(of_entries, results):
+            for of_features, results in arriving:
+                for (e, *_), (finished, sums) in zip(of_features, results):
                     self.known[e] = sums
                     yield [e], finished
 
 
 def draw_together(tasks, draws):
-    """The results of `repeats_drawn` for several entries, from the same calls.
+    """The results of `repeats_drawn` for several features, from the same calls.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def repeats_drawn(task, draws):
     Parameters
     ----------
     task : (int, RepeatSums or None, int)
-        The entry, what is known of earlier repeats, and the number of further ones.
+        The feature, what is known of earlier repeats, and the number of further ones.
     draws : DonorDraws
 
     Returns
@@ -304,7 +304,7 @@ class RepeatSums:
         return RepeatSums(*map(sum, sums), max(largest))
 
     def drawn(self, walk, move, draw):
-        """What they say of the entry, a `Drawn`."""
+        """What they say of the feature, a `Drawn`."""
         row_mean, squares, *_ = self.rows / self.n_repeats
         within = np.maximum(squares - row_mean**2, 0.0)
         noise = within / (self.n_repeats - 1 or np.nan)  # one says nothing

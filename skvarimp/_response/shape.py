@@ -1,7 +1,7 @@
 """What the shapes of curves have in common, and what each offers the reductions.
 
-Index letters: b entry of the block, o output, i row, k cell. With ICE[i, k] the
-response of row i with the entry moved to cell k, f[i] the response unmoved, p[k] the
+Index letters: b feature of the block, o output, i row, k cell. With ICE[i, k] the
+response of row i with the feature moved to cell k, f[i] the response unmoved, p[k] the
 cell's probability, m[k] the number of grid values in it, and w[i] the row's weight:
 
 ============= =================== ==================================================
@@ -24,27 +24,27 @@ sums          cells               sum_i c[i] (ICE[i, k] - f[i])
 sums_by_group sketch, basis       the same for each group of rows
 ============= =================== ==================================================
 
-`rows` are (n_entries, n_outputs, n_rows), `cells` (n_entries, n_outputs, n_cells). A
+`rows` are (n_features, n_outputs, n_rows), `cells` (n_features, n_outputs, n_cells). A
 shape offers those primitives that it knows a short way for, and raises `NeedsValues`
 for others: its `parts` offer more of them, and `Chunk` all.
 
     pairs()
     distances(offsets=None)
-        `offsets` are e, of shape (1 or n_entries, n_outputs, n_rows); None: 0.
+        `offsets` are e, of shape (1 or n_features, n_outputs, n_rows); None: 0.
     squares(offsets)
     extremes()
     deviations()
     variances()
     drifts()
     means(function, size=None)
-        function(chunk) gives h of shape (n_entries, any number, n_rows, n_cells), from
+        function(chunk) gives h of shape (n_features, any number, n_rows, n_cells), from
         a `Chunk` of some rows, whose cells may be other values of the grid's range than
         the grid's own. `size` is the size of the numbers that h is a difference of,
         which sets its rounding; None where h is no analytic function of the curves.
     sums(weights)
         `weights` are c, of shape (n_rows,).
     sums_by_group(weights, groups, n_groups)
-        `sketch` has shape (n_entries, n_outputs, n_groups, n_cells). `basis` is None,
+        `sketch` has shape (n_features, n_outputs, n_groups, n_cells). `basis` is None,
         or a basis of curves as in `State`.
 """
 
@@ -88,14 +88,14 @@ class Margins:
 
     Attributes
     ----------
-    base : ndarray of shape (1 or n_entries, n_outputs, n_rows)
+    base : ndarray of shape (1 or n_features, n_outputs, n_rows)
         The response of the unmoved rows.
     weights : ndarray of shape (n_rows,)
         Row weights; over all blocks they sum to 1.
     rows : slice
         Which of the evaluated rows these are.
-    probabilities : ndarray of shape (n_entries, n_cells)
-    multiplicity : ndarray of shape (n_entries, n_cells)
+    probabilities : ndarray of shape (n_features, n_cells)
+    multiplicity : ndarray of shape (n_features, n_cells)
         How many distinct grid values each cell holds.
     y : ndarray of shape (n_rows, ...) or None
     """
@@ -194,7 +194,7 @@ class Dense(Shape):
     Parameters
     ----------
     margins : Margins
-    ice : ndarray of shape (n_entries, n_outputs, n_rows, n_cells)
+    ice : ndarray of shape (n_features, n_outputs, n_rows, n_cells)
     """
 
     def __init__(self, margins, ice):
@@ -223,7 +223,7 @@ class Chunk(Dense):
 
     Attributes
     ----------
-    values : ndarray of shape (n_entries, n_outputs, n_rows, n_cells)
+    values : ndarray of shape (n_features, n_outputs, n_rows, n_cells)
         The curves, up to a constant for each row.
     """
 

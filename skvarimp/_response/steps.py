@@ -1,6 +1,6 @@
 """Curves that are constant but for a few steps, another few for each row.
 
-With d the response moved minus unmoved, of row i over the cells c of one entry:
+With d the response moved minus unmoved, of row i over the cells c of one feature:
 
     d[o, i, c] = first[o, i] + sum of jumps[o, s] over row i's steps s at or before c
 
@@ -289,12 +289,12 @@ def settled(values, gap):
 
 
 class StepCurves(Shape):
-    """Curves of one entry by their steps.
+    """Curves of one feature by their steps.
 
     Parameters
     ----------
     margins : Margins
-        Of one entry.
+        Of one feature.
     steps : Steps
     gap : float
         See `settled`.

@@ -1,4 +1,4 @@
-"""A walk: every entry through its grid, the rows in blocks, a state of each block."""
+"""A walk: every feature through its grid, the rows in blocks, a state of each block."""
 
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ class Walk:
         Position -> Move.
     reductions : list of list of Reduction
         The reductions of each request; position p belongs to request
-        p // n_entries.
+        p // n_features.
     rows : ndarray of shape (n_rows,)
         The evaluated rows of the table.
     weights : ndarray of shape (n_rows,)
@@ -65,9 +65,9 @@ class Walk:
     means: dict = field(default_factory=dict)
 
     @property
-    def n_entries(self):
-        """Number of entries."""
-        return len(self.moves.entries)
+    def n_features(self):
+        """Number of features."""
+        return len(self.moves.features)
 
     @cached_property
     def size(self):
@@ -81,14 +81,14 @@ class Walk:
 
     def reductions_of(self, position):
         """The reductions wanted at a position."""
-        reductions = self.reductions[position // self.n_entries]
+        reductions = self.reductions[position // self.n_features]
         if not UNSETTLED & {reduction.statistic for reduction in reductions}:
             return reductions
         categorical = self.moves.kind(position).categorical
         return [reduction.for_kind(categorical) for reduction in reductions]
 
     def margins(self, rows, probabilities, multiplicity=None):
-        """`Margins` of some evaluated rows and the cells of some entries.
+        """`Margins` of some evaluated rows and the cells of some features.
 
         Rows are a slice, or an array of positions, which are then numbered from 0.
         """
@@ -122,9 +122,9 @@ class Task:
 
 @dataclass(eq=False)
 class Walker:
-    """How a response carries out a walk: one entry after the other, in blocks of rows.
+    """How a response carries out a walk: feature by feature, in blocks.
 
-    A response that serves many entries at once, or reduces without forming curves, has
+    A response that serves many features at once, or reduces without forming curves, has
     a walker of its own, which overrides `tasks` and `run`.
 
     Parameters
@@ -142,11 +142,11 @@ class Walker:
     shared: Memo = field(default_factory=partial(Memo, 8))
 
     def tasks(self):
-        """The parts of the walk; the grids of one entry follow each other."""
-        n_entries = self.walk.n_entries
-        for e in range(n_entries):
+        """The parts of the walk; the grids of one feature follow each other."""
+        n_features = self.walk.n_features
+        for e in range(n_features):
             for request in range(len(self.walk.reductions)):
-                yield from self.tasks_of(request * n_entries + e)
+                yield from self.tasks_of(request * n_features + e)
 
     def tasks_of(self, position):
         """The parts of one position: blocks of rows."""
@@ -166,8 +166,8 @@ class Walker:
         -------
         list of (positions, states)
             `positions` a tuple of moves with equally many cells, `states` one `State`
-            a reduction, whose arrays have one leading entry a position. Where the walk
-            is `final` and the task holds all rows, `states` may be one `Outcome` a
+            a reduction, whose arrays have one leading feature a position. Where the
+            walk is `final` and the task holds all rows, `states` may be one `Outcome` a
             reduction.
         """
         return [
@@ -247,7 +247,7 @@ def finished(walk, result):
     if isinstance(states[0], Outcome):
         return result
     moves = [walk.moves[p] for p in positions]
-    scales = walk.scales[positions[0] // walk.n_entries]
+    scales = walk.scales[positions[0] // walk.n_features]
     cells, numbers = states[0].cell_of_value, []
     sample = sample_of(walk, moves, scales[0], cells)
     for state, reduction, scale in zip(
@@ -296,17 +296,17 @@ def sample_of(walk, moves, scale, cell_of_value=None):
 
 
 def finished_curves(walk, curves):
-    """The `Outcome` of a walk of one entry from the curves of all rows themselves."""
+    """The `Outcome` of a walk of one feature from the curves of all rows themselves."""
     wanted, chances = walk.reductions_of(0), walk.moves[0].probabilities
     margins = walk.margins(slice(0, len(walk.rows)), chances[np.newaxis])
     shape = Dense(margins, curves[np.newaxis])
     return finished(walk, ((0,), reduced(wanted, shape)))[1]
 
 
-def unknown_outcomes(n_entries, scales):
+def unknown_outcomes(n_features, scales):
     """An `Outcome` of each reduction of each request, divided by `scales`; all NaN."""
     return [
-        [Outcome(np.full((n_entries, len(scale)), np.nan)) for scale in of_request]
+        [Outcome(np.full((n_features, len(scale)), np.nan)) for scale in of_request]
         for of_request in scales
     ]
 
@@ -327,15 +327,15 @@ def run_walk(walk, n_jobs=None, progress=None):
     list of list of Outcome
         For each request, each of its reductions.
     """
-    outcomes = unknown_outcomes(walk.n_entries, walk.scales)
+    outcomes = unknown_outcomes(walk.n_features, walk.scales)
     until = nullcontext() if progress is None else progress.until_interrupted()
     arriving = finished_positions(replace(walk, final=True), n_jobs)
     with until, closing(arriving):
         for positions, of_positions in arriving:
-            entries = [p % walk.n_entries for p in positions]
-            request = positions[0] // walk.n_entries
+            features = [p % walk.n_features for p in positions]
+            request = positions[0] // walk.n_features
             for outcome, numbers in zip(outcomes[request], of_positions):
-                outcome.store(entries, numbers)
+                outcome.store(features, numbers)
             if progress is not None and progress.step(len(positions)):
                 break
     return outcomes

@@ -221,11 +221,11 @@ class Budget:
         self.spent += n_rows
 
     def require(self, needed):
-        """Raise where the rows left do not allow one repeat of every entry."""
+        """Raise where the rows left do not allow one repeat of every feature."""
         if needed > self.left:
             raise OverBudget(
                 f"max_evaluations={self.most} leaves {self.left} rows after the first "
-                f"{self.spent}, and one repeat of every entry needs {needed}. Pass "
+                f"{self.spent}, and one repeat of every feature needs {needed}. Pass "
                 "fewer rows of X, fewer `features`, or max_evaluations="
                 f"{self.spent + needed}."
             )
@@ -257,14 +257,14 @@ class Budget:
 
         Parameters
         ----------
-        wanted : ndarray of int of shape (n_entries,)
-            Further repeats of each entry.
+        wanted : ndarray of int of shape (n_features,)
+            Further repeats of each feature.
         rows_needed : callable
             rows_needed(wanted) -> the largest number of rows that these ask for.
 
         Returns
         -------
-        ndarray of int of shape (n_entries,)
+        ndarray of int of shape (n_features,)
             The largest of min(wanted, q) that is affordable, for a number q.
         """
         if self.left == np.inf:

@@ -325,7 +325,7 @@ class Progress:
         Whether a callback asked to stop, or an interrupt did.
     """
 
-    def __init__(self, measures, n_steps, task_name="entry"):
+    def __init__(self, measures, n_steps, task_name="feature"):
         self.n_steps, self.task_name = n_steps, task_name
         self.n_done, self.stopped = 0, False
         contexts = [(one, callback_context(one, n_steps)) for one in measures]

@@ -172,7 +172,7 @@ class _Unfolding:
         context = self.n_letters**self.chain.order
         backward = self.chain.backward[: table.shape[0]]
         if sparse.issparse(table):
-            row, column, weight = _entries(table)
+            row, column, weight = _features(table)
             letter, rest = np.divmod(column, remaining)
             weight = weight * backward[row, letter, rest // (remaining // context)]
             return _sparse(weight, row + 1, rest, (table.shape[0] + 1, remaining))
@@ -187,7 +187,7 @@ class _Unfolding:
         context = self.n_letters**self.chain.order
         forward = self.chain.forward[order - 1 - self.chain.order :]
         if sparse.issparse(table):
-            row, column, weight = _entries(table)
+            row, column, weight = _features(table)
             rest, letter = np.divmod(column, self.n_letters)
             weight = weight * forward[row, rest % context, letter]
             return _sparse(weight, row, rest, (table.shape[0] + 1, remaining))
@@ -214,10 +214,10 @@ def _add(first, second):
     return first + second
 
 
-def _entries(table):
+def _features(table):
     """Row, column (64-bit) and value of each weight."""
-    entries = table.tocoo()
-    return entries.row.astype(np.intp), entries.col.astype(np.int64), entries.data
+    features = table.tocoo()
+    return features.row.astype(np.intp), features.col.astype(np.int64), features.data
 
 
 def _sparse(values, rows, columns, shape):

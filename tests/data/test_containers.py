@@ -88,7 +88,7 @@ def test_pipelines_over_frames(library, contrast, model):
     expected = np.concatenate(double_loop(fitted.predict, X, contrast))
     np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9)
     assert type(imp.to_frame()).__module__.startswith(library.split()[0])
-    assert imp.entry_names_ == list(FEATURES)
+    assert imp.features_ == list(FEATURES)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_names_of_columns():
     X.columns = [10, 11, 12, 13]
     imp = SensitivityImportance(scale=None, features=[1, [0, 3]])
     imp.fit(lambda X: np.asarray(X[11], dtype=float), X)
-    assert imp.entry_names_ == ["x1", "x0+x3"]
+    assert imp.features_ == ["x1", "x0+x3"]
     assert not hasattr(imp, "feature_names_in_")
     assert imp.importances_[0] > 0
     assert imp.importances_[1] == 0

@@ -149,9 +149,9 @@ def test_x_is_sent_once_and_not_per_task(client, sent):
         random_state=0,
     )
 
-    def bytes_of(n_entries):
+    def bytes_of(n_features):
         sent.clear()
-        asked = clone(measure).set_params(features=list(range(n_entries)))
+        asked = clone(measure).set_params(features=list(range(n_features)))
         on_dask(lambda: asked.fit(BlackBox(), wide))
         return sum(sent)
 

@@ -102,7 +102,7 @@ def test_texts_are_told_to_be_vectorized_first(texts):
 
 
 def test_names_for_sparse_matrices_and_arrays():
-    """Entries, `features` and `feature_names_in_` go by them."""
+    """Features, `features` and `feature_names_in_` go by them."""
     words = PIPELINE[:-1].get_feature_names_out()
     counts = PIPELINE[:-1].transform(TEXTS)
     for measure in (
@@ -112,16 +112,16 @@ def test_names_for_sparse_matrices_and_arrays():
     ):
         for data in (counts, counts.toarray()):
             imp = measure.fit(PIPELINE[-1], data, CLASS, feature_names=words)
-            assert imp.entry_names_ == ["bad", "day", "good", "night"]
-            assert list(imp.feature_names_in_) == imp.entry_names_
-            assert set(imp.to_frame()["entry"][:2]) == {"bad", "good"}
+            assert imp.features_ == ["bad", "day", "good", "night"]
+            assert list(imp.feature_names_in_) == imp.features_
+            assert set(imp.to_frame()["feature"][:2]) == {"bad", "good"}
     imp = SensitivityImportance(features={"judgement": ["bad", "good"], "day": "day"})
     weight = np.arange(len(TEXTS)) % 3
     imp.fit(PIPELINE[-1], counts, CLASS, feature_names=words, sample_weight=weight)
-    assert imp.entry_names_ == ["judgement", "day"]
+    assert imp.features_ == ["judgement", "day"]
     forest = RandomForestRegressor(3, random_state=0).fit(counts, CLASS)
     imp = ImpurityImportance().fit(forest, counts, feature_names=words)
-    assert imp.entry_names_ == words.tolist()
+    assert imp.features_ == words.tolist()
 
 
 @pytest.mark.parametrize(
@@ -153,5 +153,5 @@ def test_a_first_column_without_a_name(frame):
         return model.predict(np.asarray(rows))
 
     named = measure.fit(f, data).importances_
-    assert measure.entry_names_ == ["", "b"]
+    assert measure.features_ == ["", "b"]
     assert np.array_equal(named, measure.fit(f, X[["a", "b"]]).importances_)

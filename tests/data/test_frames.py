@@ -59,7 +59,7 @@ def calls_in(function):
     """How many Python and C functions per call enters: a time without a clock."""
     profile = cProfile.Profile()
     profile.runcall(function)
-    return sum(entry.callcount for entry in profile.getstats())
+    return sum(feature.callcount for feature in profile.getstats())
 
 
 def test_sparse_columns_are_not_visited_value_by_value():
@@ -229,4 +229,4 @@ def test_a_first_column_without_a_name(library, dtype):
     expected = measure.fit(lambda X: X[:, 0] * X[:, 1], counts.astype(float))
     expected = expected.importances_.copy()
     np.testing.assert_allclose(measure.fit(product, frame).importances_, expected)
-    assert measure.entry_names_ == ["", "age"]
+    assert measure.features_ == ["", "age"]

@@ -610,7 +610,7 @@ def test_targets_must_be_partitioned_alike(numbers):
     with pytest.raises(ValueError, match="has 2 partitions, but X has 5"):
         measure.fit(model, in_parts(pd.DataFrame(X)), da.from_array(y, chunks=200))
     unlike = in_parts(pd.Series(y), [0, 50, 101, 102, 240, 400])
-    with pytest.raises(ValueError, match="Partition 0 of X: y has 50 entries"):
+    with pytest.raises(ValueError, match="Partition 0 of X: y has 50 features"):
         measure.fit(model, in_parts(pd.DataFrame(X)), unlike)
     recut = measure.fit(model, in_parts(X), da.from_array(y, chunks=150))
     expected = clone(measure).fit(model, X, y)
@@ -789,7 +789,7 @@ def test_an_interrupted_fit_leaves_nothing_running():
 @pytest.mark.thorough
 @pytest.mark.parametrize("model", ["line", "trees"])
 def test_partial_dependence_takes_bins_of_values_that_cannot_be_counted(model):
-    """By itself, and says of which entries; the numbers of the bins by their number."""
+    """By itself, and says of which features; bins are named by number."""
     random = np.random.default_rng(0)
     X = np.column_stack([random.random(20_000), random.integers(0, 5, 20_000)])
     y = 2 * X[:, 0] + X[:, 1]

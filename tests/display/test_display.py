@@ -87,7 +87,7 @@ def test_bars_are_sorted_with_their_errors():
     assert isinstance(display, ImportanceDisplay)
     assert display.figure_ is display.ax_.figure
     order = np.argsort(imp.ranking_)
-    assert labels(display.ax_) == [imp.entry_names_[e] for e in order]
+    assert labels(display.ax_) == [imp.features_[e] for e in order]
     widths = [bar.get_width() for bar in display.bars_]
     np.testing.assert_allclose(widths, imp.importances_[order])
     (segments,) = (c.get_segments() for c in display.errors_.lines[2])
@@ -101,9 +101,9 @@ def test_bars_are_sorted_with_their_errors():
 
 
 def test_thirty_names_of_forty_characters_are_legible():
-    """And of 42 entries the thirty most important, with a note."""
+    """And of 42 features the thirty most important, with a note."""
     random = np.random.RandomState(0)
-    names = [f"entry {j:02d} ".ljust(40, "x") for j in range(42)]
+    names = [f"feature {j:02d} ".ljust(40, "x") for j in range(42)]
     assert {len(name) for name in names} == {40}
     values = random.uniform(size=42)
     display = ImportanceDisplay(
@@ -113,11 +113,11 @@ def test_thirty_names_of_forty_characters_are_legible():
     order = np.argsort(-values)[:30]
     assert labels(display.ax_) == [names[e] for e in order]
     limit = f"{values[order[-1]]:.3g}"
-    note = f"12 of 42 entries are not shown, none above {limit}"
+    note = f"12 of 42 features are not shown, none above {limit}"
     note = f"share\nlines: 95% intervals\n{note}"
     assert display.ax_.get_xlabel() == note
-    assert len(display.plot(max_entries=5).bars_) == 5
-    assert len(display.plot(max_entries=50).bars_) == 42
+    assert len(display.plot(max_features=5).bars_) == 5
+    assert len(display.plot(max_features=50).bars_) == 42
     assert "not shown" not in display.ax_.get_xlabel()
 
 
@@ -137,7 +137,7 @@ def test_missing_numbers():
     ends = [[0.4, 0.6], [np.nan, np.nan], [np.nan, np.nan], [0.0, 0.0]]
     display = ImportanceDisplay(values, list("abcd"), intervals=ends).plot()
     assert labels(display.ax_) == ["c", "a", "d"]
-    assert "1 of 4 entries have no importance" in display.ax_.get_xlabel()
+    assert "1 of 4 features have no importance" in display.ax_.get_xlabel()
     assert len(display.errors_.lines[2][0].get_segments()) == 1
     assert ImportanceDisplay(values, list("abcd")).plot().errors_ is None
     ImportanceDisplay([np.nan], ["a"]).plot()
@@ -153,7 +153,7 @@ def test_axes_label_and_style_of_the_user():
     assert not left.patches
     assert right.get_xlabel().startswith("D / D_y\n")
     assert display.bars_[0].get_height() == 0.3
-    other = ImportanceDisplay.from_importance(fitted(), ax=left, max_entries=3)
+    other = ImportanceDisplay.from_importance(fitted(), ax=left, max_features=3)
     assert len(other.bars_) == 3
     with pytest.raises(NotFittedError):
         ImportanceDisplay.from_importance(SensitivityImportance())
@@ -170,7 +170,7 @@ def test_dots_and_ranks():
     imp = fitted(keep_rows=True)
     ranks = rank_intervals(imp)
     display = ImportanceDisplay.from_ranks(ranks, kind="dots")
-    assert labels(display.ax_) == ranks["entry"].tolist()
+    assert labels(display.ax_) == ranks["feature"].tolist()
     np.testing.assert_array_equal(display.bars_.get_xdata(), ranks["importance"])
     ends = [s[:, 0] for s in display.errors_.lines[2][0].get_segments()]
     np.testing.assert_allclose(ends, ranks[["lower", "upper"]])
@@ -216,10 +216,10 @@ def test_comparison_order_and_top():
         "n": {"a": [5.0, np.nan, 0.0]},
     }
     display = ComparisonDisplay(importances, ["one", "two", "three"])
-    display.plot(max_entries=2)
+    display.plot(max_features=2)
     # shares: one (.1, 0, 1), two (1, 1, -), three (.4, 1, 0)
     assert labels(display.ax_) == ["two", "three"]
-    assert display.ax_.get_xlabel() == "m\n1 of 3 entries is not shown"
+    assert display.ax_.get_xlabel() == "m\n1 of 3 features is not shown"
     assert set(display.bars_) == {("m", "a"), ("m", "b"), ("n", "a")}
     assert set(display.errors_.values()) == {None}
 
@@ -245,7 +245,7 @@ def test_cohorts_side_by_side():
     panel, shown = "importance in the cohort", labels(display.ax_)
     assert set(display.bars_) == {(panel, c) for c in ("older", "younger")}
     for (_, cohort), bars in display.bars_.items():
-        of_cohort = table[table["cohort"] == cohort].set_index("entry").loc[shown]
+        of_cohort = table[table["cohort"] == cohort].set_index("feature").loc[shown]
         widths = [bar.get_width() for bar in bars]
         np.testing.assert_allclose(widths, of_cohort["importance"])
         lines = display.errors_[panel, cohort].lines[2][0].get_segments()
@@ -401,15 +401,15 @@ def test_outputs_beside_each_other():
     display = imp.plot(per_output=True)
     table = imp.to_frame(per_output=True)
     assert list(table.columns) == [
-        "entry",
+        "feature",
         "output",
         "importance",
         "standard_error",
         "rank",
     ]
     for o, output in enumerate(imp.output_names_):
-        of_output = table[table["output"] == output].set_index("entry")
-        found = of_output.loc[imp.entry_names_]
+        of_output = table[table["output"] == output].set_index("feature")
+        found = of_output.loc[imp.features_]
         np.testing.assert_array_equal(
             found["importance"], imp.importances_per_output_[:, o]
         )
@@ -426,10 +426,10 @@ def test_outputs_beside_each_other():
 
 
 def test_many_models_are_dots():
-    """Ten models of thirty entries: one line per entry, no taller than for few."""
+    """Ten models of thirty features: one line per feature, no taller than for few."""
     random = np.random.default_rng(0)
     importances = {"m": {f"model {k}": random.uniform(size=30) for k in range(10)}}
-    names = [f"entry {j}" for j in range(30)]
+    names = [f"feature {j}" for j in range(30)]
     display = ComparisonDisplay(importances, names).plot()
     width, height = display.figure_.get_size_inches()
     assert height < 3 * width
@@ -437,7 +437,7 @@ def test_many_models_are_dots():
     order = [names.index(name) for name in labels(display.ax_)]
     np.testing.assert_array_equal(dots.get_xdata(), importances["m"]["model 3"][order])
     assert_legible(display)
-    few = ComparisonDisplay(importances, names).plot(max_entries=6)
+    few = ComparisonDisplay(importances, names).plot(max_features=6)
     assert len(few.bars_["m", "model 3"]) == 6
     with pytest.raises(ValueError, match="`kind` must be"):
         display.plot(kind="lines")
@@ -463,13 +463,13 @@ def test_heat_maps():
     rows = X.iloc[:, :6]
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(rows, Y)
     pairs = InteractionImportance(grid=3).fit(model, rows, Y)
-    drawn = pairs.plot(max_entries=3)
+    drawn = pairs.plot(max_features=3)
     sums = np.nansum(pairs.matrix_, axis=1)
     largest = sorted(np.argsort(-sums)[:3])
     expected = [pairs.matrix_names_[e] for e in largest]
     assert [t.get_text() for t in drawn.ax_.get_yticklabels()] == expected
     label = drawn.ax_.get_xlabel().replace("\n", " ")
-    assert label == "3 of 6 entries are not shown"
+    assert label == "3 of 6 features are not shown"
 
 
 def test_zero_is_white_among_values_of_both_signs():
@@ -490,8 +490,8 @@ def test_small_values_of_a_matrix_have_colours():
 
 
 @pytest.mark.thorough
-def test_pairs_of_many_entries_are_bars():
-    """Of more than twelve entries the strongest pairs, unless a matrix is asked for."""
+def test_pairs_of_many_features_are_bars():
+    """More than twelve features show the strongest pairs unless a matrix is wanted."""
     rows = np.random.default_rng(0).random((8, 13))
     imp = InteractionImportance(grid=2).fit(lambda Z: Z[:, 0] * Z[:, 1], rows)
     bars = imp.plot()

@@ -11,13 +11,13 @@ def test_plot_of_folds():
     table = np.array([[1.0, 5.0, 0.0], [2.0, 4.0, 0.5], [3.0, 6.0, -0.5]])
     names = ["a", "b $ 5", "c"]
     folds = FoldImportances(names, table, table[..., np.newaxis], ["y"])
-    display = folds.plot(max_entries=2)
+    display = folds.plot(max_features=2)
     display.figure_.canvas.draw()
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["b $ 5", "a"]
     left = [bar.get_x() for bar in display.boxes_]
     np.testing.assert_allclose(left, [4.5, 1.5])
     np.testing.assert_allclose([bar.get_width() for bar in display.boxes_], [1.0, 1.0])
-    assert "1 of 3 entries is not shown" in display.ax_.get_xlabel()
+    assert "1 of 3 features is not shown" in display.ax_.get_xlabel()
     (ranks,) = display.ax_.child_axes
     assert [t.get_text() for t in ranks.get_yticklabels()] == ["1", "2"]
     same = folds.plot(ax=display.ax_)
@@ -25,11 +25,11 @@ def test_plot_of_folds():
 
 
 def test_plot_of_null():
-    """A row per entry, the most important first: a dot, and 95% of the null."""
+    """A row per feature, the most important first: a dot, and 95% of the null."""
     null = np.random.default_rng(0).exponential(size=(19, 4))
     own = np.array([1.0, 9.0, 0.0, 2.0])
     found = NullImportances(["a", "b", "c", "d $"], own, null)
-    display = found.plot(max_entries=3)
+    display = found.plot(max_features=3)
     display.figure_.canvas.draw()
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["b", "d $", "a"]
     shown = [1, 3, 0]
@@ -41,7 +41,7 @@ def test_plot_of_null():
     pvalues = zip(found.pvalues[shown], found.familywise_pvalues[shown])
     expected = [f"{p:.2g} ({familywise:.2g})" for p, familywise in pvalues]
     assert [t.get_text() for t in right.get_yticklabels()] == expected
-    assert "1 of 4 entries is not shown" in display.ax_.get_xlabel()
+    assert "1 of 4 features is not shown" in display.ax_.get_xlabel()
     constant = NullImportances(["a"], np.zeros(1), np.zeros((19, 1)))
     constant.plot().figure_.canvas.draw()
 
@@ -53,10 +53,10 @@ def test_plot_of_null():
         (FoldsDisplay([[1.0, np.inf]], ["a", "b"]), {}, "infinity"),
         (
             FoldsDisplay([[1.0]], ["a"]),
-            {"max_entries": 0},
-            "max_entries == 0, must be >= 1",
+            {"max_features": 0},
+            "max_features == 0, must be >= 1",
         ),
-        (NullDisplay([]), {}, "no entry"),
+        (NullDisplay([]), {}, "no feature"),
         (NullDisplay([("a", 1.0, [], 1.0, 1.0)]), {}, "no null importance"),
     ],
     ids=lambda case: case if isinstance(case, str) else "",

@@ -102,7 +102,7 @@ def rows(n):
 
 
 def effects(n):
-    """Points on both sides of 0, some entries without values."""
+    """Points on both sides of 0, some features without values."""
     random = np.random.default_rng(0)
     shown, numbers = random.normal(0.0, values_of(n), (60, n)), random.random(60)
     values = [None if j % 3 == 2 else numbers for j in range(n)]
@@ -151,7 +151,7 @@ def null(n):
 
 
 def path(n):
-    """As many steps as entries."""
+    """As many steps as features."""
     sizes = np.arange(1, n + 1)
     folds = 0.8 - 0.3 / sizes[:, np.newaxis] + [-0.02, 0.0, 0.02]
     score = folds.mean(axis=1)
@@ -165,9 +165,11 @@ def curves(n):
     levels = np.array(["north", "south", "the far east", "west"])
     drawn = []
     for j, name in enumerate(names_of(n)):
-        of_entry = levels if j % 3 == 1 else grid
-        drawn.append((name, of_entry, np.column_stack([np.arange(len(of_entry))] * 2)))
-    deciles = {name: grid for name, of_entry, _ in drawn if len(of_entry) == 9}
+        of_feature = levels if j % 3 == 1 else grid
+        drawn.append(
+            (name, of_feature, np.column_stack([np.arange(len(of_feature))] * 2))
+        )
+    deciles = {name: grid for name, of_feature, _ in drawn if len(of_feature) == 9}
     display = CurvesDisplay(drawn, ["class benign", "class malignant"], deciles)
     display.intervals = {name: (mean - 1, mean + 1) for name, _, mean in drawn}
     return display
@@ -188,7 +190,7 @@ def oligomers(n):
 
 
 def surfaces(n):
-    """Neighbouring entries in pairs."""
+    """Neighbouring features in pairs."""
     grid, names = np.linspace(0.0, 1.0, 9), names_of(n + 1)
     averages = np.add.outer(grid, grid)[:, :, np.newaxis]
     of_pairs = [((a, b), grid, grid, averages) for a, b in pairwise(names)]
@@ -297,7 +299,7 @@ def assert_texts_stand_out(figure, texts, on_cells):
     ("name", "style"), each(PICTURES, ["default", "dark_background"])
 )
 def test_texts_of_small_pictures(name, style):
-    """Twenty entries at the width of a journal's column: apart, dark on light."""
+    """Twenty features at the width of a journal's column: apart, dark on light."""
     with plt.style.context(style):
         figure = PICTURES[name](20).plot(figsize=SMALL).figure_
         texts = assert_readable(figure)
@@ -309,7 +311,7 @@ def test_texts_of_small_pictures(name, style):
 @pytest.mark.parametrize("n", [3, 20, 100])
 @pytest.mark.parametrize("name", PICTURES)
 def test_texts_of_pictures(name, n, size):
-    """Few entries and many, at the size that the display chooses and a small one."""
+    """Few features and many, at the size that the display chooses and a small one."""
     assert_readable(PICTURES[name](n).plot(figsize=size, title="a title").figure_)
 
 

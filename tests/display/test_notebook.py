@@ -26,7 +26,7 @@ def html(shown):
     return shown._repr_mimebundle_()["text/html"]
 
 
-def test_a_fitted_importance_shows_its_entries_most_important_first():
+def test_a_fitted_importance_shows_its_features_most_important_first():
     """Names are escaped, parameters folded away, the class's page linked."""
     fitted = SensitivityImportance().fit(MODEL, X, y)
 
@@ -88,7 +88,7 @@ def test_the_longest_bar_is_the_largest_importance():
     assert all(float(a) + float(b) <= 100.1 for a, b in spans)
 
 
-def test_only_the_first_entries_of_many_are_shown():
+def test_only_the_first_features_of_many_are_shown():
     """A note says how many are left out."""
     rng = np.random.default_rng(0)
     wide = rng.normal(size=(50, 100))
@@ -102,7 +102,7 @@ def test_only_the_first_entries_of_many_are_shown():
     assert "and 80 more" in page
 
 
-def test_a_comparison_shows_one_row_per_entry_and_a_bar_column_per_model():
+def test_a_comparison_shows_one_row_per_feature_and_a_bar_column_per_model():
     """Bars of a measure have one scale; a part of the table is shown as pandas does."""
     models = {"a<": MODEL, "b": Ridge().fit(X, 0.5 * y)}
     table = compare_importances(models, X, y)
@@ -115,9 +115,9 @@ def test_a_comparison_shows_one_row_per_entry_and_a_bar_column_per_model():
     assert "relative mean change of the prediction" in page
     first, second = re.findall(r'"bar" style="left: [\d.]+%; width: ([\d.]+)%', rows[0])
     assert abs(float(second) - 0.5 * float(first)) < 0.2
-    for row, (_, entry) in zip(rows, table.iterrows()):
+    for row, (_, feature) in zip(rows, table.iterrows()):
         numbers = [float(cell) for cell in re.findall(r"<td>([\d.]+)</td>", row)]
-        shown = [entry[f"{model}/SensitivityImportance"] for model in models]
+        shown = [feature[f"{model}/SensitivityImportance"] for model in models]
         np.testing.assert_allclose(numbers, shown, atol=5e-4)
     assert "track" not in table.head(1)._repr_html_()
     assert "track" not in table[["b/SensitivityImportance"]]._repr_html_()
@@ -146,9 +146,9 @@ def test_null_importances_show_p_values_and_the_band():
     page, table = null._repr_html_(), null.to_frame()
 
     rows = re.findall(r"<tr><td title.*?</tr>", page)
-    for row, (_, entry) in zip(rows, table.iterrows()):
-        assert f"<td>{entry['p_value']:.3f}</td>" in row
-        assert f"<td>{entry['familywise_p_value']:.3f}</td>" in row
+    for row, (_, feature) in zip(rows, table.iterrows()):
+        assert f"<td>{feature['p_value']:.3f}</td>" in row
+        assert f"<td>{feature['familywise_p_value']:.3f}</td>" in row
     assert "9 shuffled targets" in page
     assert page.count('class="interval"') == 3
 
@@ -165,8 +165,8 @@ def test_a_selector_shows_what_it_kept():
     assert "<td>best score</td>" in page
 
 
-def test_what_is_lost_without_an_entry_is_a_table_with_intervals():
-    """Importance, standard error and p of each entry; the interval is the result's."""
+def test_what_is_lost_without_an_feature_is_a_table_with_intervals():
+    """Importance, standard error and p of each feature."""
     random = np.random.default_rng(1)
     found = leave_out_importances(Ridge(), X, y + random.normal(size=60))
 
@@ -176,12 +176,12 @@ def test_what_is_lost_without_an_entry_is_a_table_with_intervals():
     table = found.to_frame()
     assert len(rows) == 3
     assert page.index("age") < page.index("&lt;b&gt;bold") < page.index("noise")
-    for row, (_, entry) in zip(rows, table.iterrows()):
+    for row, (_, feature) in zip(rows, table.iterrows()):
         cells = re.findall(r"<td>(-?[\d.]+)</td>", row)
         for cell, name in zip(cells, ["importance", "standard_error", "p_value"]):
-            assert cell == f"{entry[name]:.{len(cell.partition('.')[2])}f}"
+            assert cell == f"{feature[name]:.{len(cell.partition('.')[2])}f}"
         spans = re.findall(r"left: ([\d.]+)%; width: ([\d.]+)%", row)
         bar, interval = ([float(number) for number in span] for span in spans)
         # both on one scale, and rounded to 0.1% of the track
-        width = (entry["upper"] - entry["lower"]) / abs(entry["importance"])
+        width = (feature["upper"] - feature["lower"]) / abs(feature["importance"])
         assert abs(interval[1] - bar[1] * width) <= 0.05 * (1 + width) + 1e-9

@@ -129,17 +129,17 @@ def test_errors_of_curves_are_those_of_the_infinitesimal_jackknife():
     rows, weights = X[:40], np.random.default_rng(0).uniform(0.5, 1.5, 40)
     measure, step = ALEImportance(n_bins=4, features=[0, 2]), 1e-6
     errors = measure.fit(f, rows, sample_weight=weights).curve_errors_
-    before = {entry: curve for entry, (_, curve) in measure.curves_.items()}
-    slopes = {entry: [] for entry in before}
+    before = {feature: curve for feature, (_, curve) in measure.curves_.items()}
+    slopes = {feature: [] for feature in before}
     for i in range(40):
         shifted = weights.copy()
         shifted[i] += step
         measure.fit(f, rows, sample_weight=shifted)
-        for entry, (_, after) in measure.curves_.items():
-            slopes[entry].append((after - before[entry]) / step)
-    for entry, of_rows in slopes.items():
+        for feature, (_, after) in measure.curves_.items():
+            slopes[feature].append((after - before[feature]) / step)
+    for feature, of_rows in slopes.items():
         expected = standard_error(weights.sum() * np.array(of_rows), weights)
-        np.testing.assert_allclose(errors[entry], expected, rtol=1e-3)
+        np.testing.assert_allclose(errors[feature], expected, rtol=1e-3)
 
 
 def test_integer_weights_equal_repeated_rows():
@@ -182,7 +182,7 @@ def test_frames_classes_and_jobs_give_the_same_numbers(make):
     np.testing.assert_allclose(array.importances_, frame.importances_, rtol=1e-12)
     assert array.importances_per_output_.shape == (4, 3)
     assert array.curves_["x0"][1].shape == (len(array.curves_["x0"][0]), 3)
-    assert frame.entry_names_ == names
+    assert frame.features_ == names
     assert (
         type(frame.to_frame()).__module__.split(".")[0] == make.__module__.split(".")[0]
     )

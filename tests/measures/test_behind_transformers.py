@@ -68,10 +68,10 @@ def test_columns_are_counted_to_their_inputs(measure, model):
     whole = pipeline(model)
     expected, _ = by_hand(measure, whole)
     found = measure.fit(whole, X, Y)
-    assert found.entry_names_ == list(X.columns)
+    assert found.features_ == list(X.columns)
     assert found.n_features_in_ == 4
     np.testing.assert_allclose(found.importances_per_output_, expected, rtol=1e-12)
-    assert found.to_frame()["entry"].iloc[-1] == "unused"
+    assert found.to_frame()["feature"].iloc[-1] == "unused"
     search = GridSearchCV(whole, {}, cv=2)
     search.best_estimator_ = whole
     search.refit = True
@@ -124,7 +124,7 @@ def test_without_x():
     """Measures that read numbers alone need no data."""
     whole = pipeline(LinearRegression())
     measure = CoefficientImportance(statistic="absolute")
-    assert measure.fit(whole).entry_names_ == list(X.columns)
+    assert measure.fit(whole).features_ == list(X.columns)
     tree = pipeline(DecisionTreeRegressor(max_depth=3))
     assert ImpurityImportance().fit(tree).ranking_[2] > 2
 

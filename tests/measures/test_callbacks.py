@@ -48,16 +48,16 @@ def importance(request):
         yield SensitivityImportance(scale=None, random_state=0, **MODES[request.param])
 
 
-def test_every_entry_is_a_step(importance):
-    """One step per entry, within one fit, set up and torn down once."""
+def test_every_feature_is_a_step(importance):
+    """One step per feature, within one fit, set up and torn down once."""
     recorder = Recorder()
     importance.set_callbacks(recorder).fit(model, X)
     assert recorder.events[:2] == ["setup", "begin fit"]
     assert recorder.events[-2:] == ["end fit", "teardown"]
     assert recorder.events.count("setup") == recorder.events.count("teardown") == 1
-    assert recorder.events.count("begin entry") == recorder.steps == 6
+    assert recorder.events.count("begin feature") == recorder.steps == 6
     assert recorder.max_subtasks == 6
-    parents = {c.parent for c in recorder.contexts if c.task_name == "entry"}
+    parents = {c.parent for c in recorder.contexts if c.task_name == "feature"}
     assert len(parents) == 1
 
 
@@ -72,7 +72,7 @@ def test_callbacks_change_no_number(importance):
     assert recorder.events.count("teardown") == 2
 
 
-def test_stop_after_two_entries(importance):
+def test_stop_after_two_features(importance):
     """What is done is kept; the rest is NaN or, while drawing, a running estimate."""
     complete = clone(importance).fit(model, X).importances_
     recorder = Recorder(stop_after=2)
@@ -85,7 +85,7 @@ def test_stop_after_two_entries(importance):
     if importance.tol is None:
         assert known.sum() == recorder.steps
         np.testing.assert_array_equal(importance.importances_[known], complete[known])
-        message = f"{6 - known.sum()} of 6 entries have no importance"
+        message = f"{6 - known.sum()} of 6 features have no importance"
     else:
         message = "before the draws were stopped"
         assert np.all(importance.n_draws_[known] >= 100)
@@ -127,18 +127,18 @@ def test_everything_is_torn_down_when_a_callback_fails(importance):
 
 
 def test_comparing_tells_each_measure():
-    """A step per entry of each measure and model, one callback or several."""
+    """A step per feature of each measure and model, one callback or several."""
     recorder, other = Recorder(), Recorder()
     measures = [SensitivityImportance(scale=None), FIRMImportance()]
     models = {"one": model, "other": lambda X: X[:, 1]}
     compare_importances(models, X, None, measures, callbacks=[recorder, other])
-    n_entries = X.shape[1]
-    assert recorder.steps == other.steps == 2 * 2 * n_entries
+    n_features = X.shape[1]
+    assert recorder.steps == other.steps == 2 * 2 * n_features
     assert recorder.events.count("teardown") == 4
     stopping = Recorder(stop_after=2)
     with pytest.warns(ImportanceWarning, match="was stopped"):
         table = compare_importances(model, X, None, measures[:1], callbacks=stopping)
-    assert np.isnan(table.iloc[:, 0]).sum() == n_entries - 2
+    assert np.isnan(table.iloc[:, 0]).sum() == n_features - 2
     assert not hasattr(measures[0], "_skl_callbacks")
 
 

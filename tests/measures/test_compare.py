@@ -25,7 +25,7 @@ MEASURES = {
 def test_equals_separate_fits():
     """Sharing a walk changes no number; measures given are not fitted."""
     table = compare_importances(MODELS, X, Y, MEASURES)
-    assert table.index.name == "entry"
+    assert table.index.name == "feature"
     assert sorted(table.index[:4]) == ["age", "bmi", "bp", "sex"]
     assert table.index[4] == "rest"
     first = table.iloc[:4, 0]
@@ -34,15 +34,15 @@ def test_equals_separate_fits():
     for name, model in MODELS.items():
         for label, measure in MEASURES.items():
             alone = SensitivityImportance(**measure.get_params()).fit(model, X, Y)
-            of_entries = table.loc[alone.entry_names_]
+            of_features = table.loc[alone.features_]
             for what, expected in (
                 ("", alone.importances_),
                 ("/standard_error", alone.standard_errors_),
                 ("/rank", alone.ranking_),
             ):
-                column = of_entries[f"{name}/{label}{what}"]
+                column = of_features[f"{name}/{label}{what}"]
                 np.testing.assert_allclose(column, expected, rtol=1e-12)
-            assert table[f"{name}/{label}"].notna().sum() == len(of_entries)
+            assert table[f"{name}/{label}"].notna().sum() == len(of_features)
             assert f"{name}/{label}" in table.fitted
     assert not hasattr(MEASURES["pairs"], "importances_")
 
@@ -109,12 +109,12 @@ def test_labels_and_bad_input():
         compare_importances(Lasso().fit(X, Y), X.iloc[:, :2], Y)
 
 
-def test_one_number_for_all_entries_is_refused():
-    """h_total has no entries to compare; refused before any work."""
+def test_one_number_for_all_features_is_refused():
+    """h_total has no features to compare; refused before any work."""
 
     def model(X):
         raise AssertionError("was called")
 
     measures = [SensitivityImportance(), InteractionImportance(statistic="h_total")]
-    with pytest.raises(ValueError, match="one number for all entries"):
+    with pytest.raises(ValueError, match="one number for all features"):
         compare_importances(model, np.eye(3), [0.0, 1.0, 2.0], measures)

@@ -419,7 +419,7 @@ def test_columns_of_all_types_have_parts():
     """Categories, missing values, dates and groups; the same in every container."""
     measure = SensitivityImportance(features=OF_MIXED, conditional="subgroups")
     measure.fit(of_mixed, MIXED, Y)
-    explained = dict(zip(measure.entry_names_, measure.explained_))
+    explained = dict(zip(measure.features_, measure.explained_))
     assert explained["level"] > 0.5
     assert explained["near a"] > 0.3
     assert explained["day"] < 0.5
@@ -515,7 +515,7 @@ def test_tied_splits_do_not_hang_on_rounding(conditional):
         )
 
 
-def test_a_tree_of_the_user_is_cloned_for_each_entry():
+def test_a_tree_of_the_user_is_cloned_for_each_feature():
     """Its leaves are the parts; classifiers predict categories."""
     tree = DecisionTreeRegressor(max_leaf_nodes=4)
     measure = SensitivityImportance(conditional=tree, features=OF_MIXED)
@@ -564,7 +564,7 @@ def test_sparse_columns_have_parts():
     np.testing.assert_allclose(same.importances_, measure.importances_, rtol=1e-9)
 
 
-def test_entries_without_labels_move_among_all_rows():
+def test_features_without_labels_move_among_all_rows():
     """Of a dict; and one column alone has nothing to be conditioned on."""
     model = LinearRegression().fit(X, Y)
     marginal = SensitivityImportance(estimation="exact").fit(model, X, Y)
@@ -588,7 +588,7 @@ def test_measures_with_and_without_condition_share_a_comparison():
     table = compare_importances({"forest": model}, X, Y, measures)
     for name, measure in measures.items():
         alone = clone(measure).fit(model, X, Y)
-        beside = table[f"forest/{name}"].loc[alone.entry_names_]
+        beside = table[f"forest/{name}"].loc[alone.features_]
         np.testing.assert_allclose(beside, alone.importances_, rtol=1e-12)
 
 
@@ -596,7 +596,10 @@ def test_measures_with_and_without_condition_share_a_comparison():
     ("parameters", "message"),
     [
         ({"conditional": np.zeros(3)}, r"one label per row of X, shape \(90,\), got"),
-        ({"conditional": {"b": LABELS}}, "names 'b', which is not among the 4 entries"),
+        (
+            {"conditional": {"b": LABELS}},
+            "names 'b', which is not among the 4 features",
+        ),
         ({"conditional": {"x0": LABELS[:5]}}, "of 'x0' must hold one label per row"),
         ({"conditional": "groups"}, "'conditional' parameter of"),
         ({"conditional": LABELS, "rows": "oob"}, "cannot be combined with rows"),

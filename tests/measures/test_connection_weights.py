@@ -146,7 +146,7 @@ def test_networks_of_classifiers():
     net, X = network([[2, 1], [-1, 3]], np.ones((2, 3)), classes=["a", "b", "c"])
     importance = ConnectionWeightImportance().fit(net)
     assert importance.output_names_ == ["a", "b", "c"]
-    assert importance.entry_names_ == ["x0", "x1"]
+    assert importance.features_ == ["x0", "x1"]
 
 
 def test_bad_networks():

@@ -202,11 +202,11 @@ def test_importances_of_groups():
     groups = correlated_groups(X)
     model = LinearRegression().fit(X, y)
     measure = clone(PermutationImportance(features=groups)).fit(model, X, y)
-    assert measure.entry_names_ == ["a+near", "b", "alone"]
+    assert measure.features_ == ["a+near", "b", "alone"]
     assert measure.importances_[0] > measure.importances_[1] > 1.0
     lost = leave_out_importances(LinearRegression(), X, y, features=groups, cv=3)
-    frame = lost.to_frame().set_index("entry")
-    assert set(frame.index) == set(measure.entry_names_)
+    frame = lost.to_frame().set_index("feature")
+    assert set(frame.index) == set(measure.features_)
     assert frame["importance"].idxmin() == "alone"
 
 
@@ -264,7 +264,7 @@ def test_picture():
     assert len(joined) == sum(len(group) - 1 for group in groups.values())
     assert len(set(colors)) == sum(len(group) > 1 for group in groups.values())
     assert not set(colors) & {l.get_color() for l in display.lines_ if l not in joined}
-    few = groups.plot(max_entries=5, figsize=(3.4, 3.0))
+    few = groups.plot(max_features=5, figsize=(3.4, 3.0))
     shown = [text.get_text() for text in few.ax_.get_yticklabels()]
     assert 2 <= len(shown) <= 5
     label = few.ax_.get_xlabel().replace("\n", " ")

@@ -350,7 +350,7 @@ def test_callbacks_may_stop():
     """What is done is kept, the rest is NaN."""
     stopper = Recorder(stop_after=2)
     imp = DerivativeImportance().set_callbacks(stopper)
-    with pytest.warns(ImportanceWarning, match="2 of 4 entries have no importance"):
+    with pytest.warns(ImportanceWarning, match="2 of 4 features have no importance"):
         imp.fit(two_outputs, X)
     assert np.isnan(imp.importances_).tolist() == [False, False, True, True]
     assert np.isnan(imp.standard_errors_).tolist() == [False, False, True, True]

@@ -217,7 +217,7 @@ def test_values_without_order_have_none(estimation):
     steady = [1.0, 1.0, -1.0, -1.0]
     np.testing.assert_allclose(imp.directions_[:4], steady, rtol=0, atol=0.05)
     assert np.isnan(imp.directions_[4:]).all()
-    table = imp.to_frame().set_index("entry")
+    table = imp.to_frame().set_index("feature")
     assert np.isnan(table.loc["kind", "direction"])
     firm = FIRMImportance(features=["level", "kind", "flag"]).fit(of_mixed, frame)
     assert np.isnan(firm.directions_).tolist() == [False, True, False]
@@ -391,7 +391,7 @@ def test_signed_effects_are_drawn():
     display = RowsDisplay.from_importance(imp, X)
     order = np.argsort(-np.abs(imp.row_effects_).mean(axis=0))
     names = [text.get_text() for text in display.ax_.get_yticklabels()]
-    assert names == [imp.entry_names_[e] for e in order]
+    assert names == [imp.features_[e] for e in order]
     for marks, e in zip(display.points_, order):
         np.testing.assert_array_equal(marks.get_offsets()[:, 0], imp.row_effects_[:, e])
     assert display.ax_.get_xlabel() == "effect of the row's own value on the response"

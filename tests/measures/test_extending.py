@@ -26,9 +26,9 @@ class SquaredPairsImportance(ResponseImportance):
 
     features, response_method, n_jobs = None, "auto", None
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         request = Request("all", [SquaredPairs()], [np.ones(len(problem.base))])
-        return Plan(problem, entries, request)
+        return Plan(problem, features, request)
 
     def _conclude(self, plan, outcomes):
         self._store_outcome(plan, outcomes[0])

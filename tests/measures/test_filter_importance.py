@@ -30,12 +30,12 @@ def test_filter_importance_has_the_common_attributes():
     assert_array_equal(importance.importances_per_output_, f[:, None])
     assert_array_equal(importance.pvalues_, p)
     assert importance.ranking_[1] == 1
-    assert importance.entry_names_ == ["a", "b", "c"]
+    assert importance.features_ == ["a", "b", "c"]
     assert importance.output_names_ == ["y"]
     assert importance.standard_errors_ is None
     assert importance.n_features_in_ == 3
     assert_array_equal(importance.feature_names_in_, ["a", "b", "c"])
-    assert importance.to_frame()["entry"].iloc[0] == "b"
+    assert importance.to_frame()["feature"].iloc[0] == "b"
     assert clone(importance).score_func is group_statistic
 
 

@@ -138,7 +138,7 @@ def test_a_product_in_no_column_is_found():
 
     functions = [Product(0, 1), Product(0, 2), ExclusiveOr(0, 1)]
     imp = FIRMImportance(features=[0, 1, 2], feature_functions=functions).fit(score, X)
-    found = dict(zip(imp.entry_names_, imp.importances_ / np.std(score(X))))
+    found = dict(zip(imp.features_, imp.importances_ / np.std(score(X))))
     assert found["x0 * x1"] > 0.9
     assert found["x0 ^ x1"] > 0.5
     assert max(found[name] for name in ("x0", "x1", "x2", "x0 * x2")) < 0.15
@@ -202,6 +202,6 @@ def test_steps_are_binary():
     imp = FIRMImportance(feature_functions=[Step(0, 0.0), Step(0, 1.0)])
     imp.fit(linear_score, X)
     assert imp.method_ == ["binary", "binary"]
-    assert imp.entry_names_ == ["x0 > 0", "x0 > 1"]
+    assert imp.features_ == ["x0 > 0", "x0 > 1"]
     expected = [eq_10((X[:, 0] > t).tolist(), linear_score(X).tolist()) for t in (0, 1)]
     np.testing.assert_allclose(imp.signed_importances_[:, 0], expected, rtol=1e-12)

@@ -61,9 +61,9 @@ def test_frames_with_categories(library):
     assert both.importances_[0] == pytest.approx(
         literal_conditional_mean(joint, s), rel=1e-10
     )
-    assert both.entry_names_ == ["colour+shop", "member+age"]
+    assert both.features_ == ["colour+shop", "member+age"]
     level = FIRMImportance(feature_functions=[Level("colour", "red")])
-    assert level.fit(colours, data).entry_names_ == ["colour == 'red'"]
+    assert level.fit(colours, data).features_ == ["colour == 'red'"]
     with pytest.raises(ValueError, match="'colour' has other values"):
         FIRMImportance(method="linear").fit(colours, data)
     with pytest.raises(ValueError, match="'colour' has 3 values"):

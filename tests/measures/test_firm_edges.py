@@ -117,14 +117,14 @@ def test_bad_feature_functions_are_refused():
         FIRMImportance(feature_functions=Product(0, 1)).fit(score, X)
     with pytest.raises(ValueError, match="`feature_functions` is empty"):
         FIRMImportance(feature_functions=[]).fit(score, X)
-    with pytest.raises(ValueError, match="Two entries are called '<lambda>'"):
+    with pytest.raises(ValueError, match="Two features are called '<lambda>'"):
         FIRMImportance(feature_functions=[lambda Z: Z[:, 0], lambda Z: Z[:, 1]]).fit(
             score, X
         )
     named = {"a": lambda Z: Z[:, 0], "b": lambda Z: Z[:, [1]]}
     imp = FIRMImportance(feature_functions=named).fit(score, X)
-    assert imp.entry_names_ == ["a", "b"]
-    with pytest.raises(ValueError, match="Two entries are called 'x0'"):
+    assert imp.features_ == ["a", "b"]
+    with pytest.raises(ValueError, match="Two features are called 'x0'"):
         FIRMImportance(features=[0], feature_functions={"x0": Product(0)}).fit(score, X)
 
 
@@ -144,7 +144,7 @@ def test_bad_parameters_and_data_are_refused():
         FIRMImportance().fit(LinearRegression().fit(X, X[:, 0]), X[:, :3])
     with pytest.raises(NotFittedError, match="not fitted yet"):
         FIRMImportance().fit(LinearRegression(), X)
-    with pytest.raises(ValueError, match="y has 3 entries"):
+    with pytest.raises(ValueError, match="y has 3 features"):
         FIRMImportance().fit(None, X, [1, 2, 3])
     with pytest.raises(ValueError, match="`sample_weight` must be non-negative"):
         FIRMImportance().fit(score, X, sample_weight=-np.ones(N))
@@ -200,8 +200,8 @@ def test_classes_are_outputs():
 
 
 @config_context(working_memory=1e-4)
-def test_callbacks_see_entries_and_may_stop():
-    """A step per entry; what was not reached is NaN."""
+def test_callbacks_see_features_and_may_stop():
+    """A step per feature; what was not reached is NaN."""
     complete = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).fit(score, X)
     recorder = Recorder()
     imp = FIRMImportance(features=[0, 1, 2, 3, [0, 1]]).set_callbacks(recorder)
@@ -210,7 +210,7 @@ def test_callbacks_see_entries_and_may_stop():
     assert [recorder.events[0], recorder.events[-1]] == ["setup", "teardown"]
     assert recorder.steps == recorder.max_subtasks == 5
     imp.set_callbacks(Recorder(stop_after=2))
-    with pytest.warns(ImportanceWarning, match="3 of 5 entries have no importance"):
+    with pytest.warns(ImportanceWarning, match="3 of 5 features have no importance"):
         imp.fit(score, X)
     np.testing.assert_array_equal(imp.importances_[:2], complete.importances_[:2])
     assert np.isnan(imp.importances_[2:]).all()

@@ -59,7 +59,7 @@ def test_a_value_of_one_row_takes_the_pooled_variance():
 
 
 def test_what_repeats_too_little_is_not_estimated():
-    """NaN and a warning for that entry; the other entries keep their numbers."""
+    """NaN and a warning for that feature; the other features keep their numbers."""
     random = np.random.default_rng(0)
     groups, s = random.choice(["a", "b", "c"], 300), random.standard_normal(300)
     for k in (290, 300):
@@ -156,7 +156,7 @@ def test_auto_chooses_by_values_and_score():
 def test_conditional_scores_are_a_mapping():
     """Names in order; binary ends are the two means."""
     imp = FIRMImportance().fit(lambda Z: score(Z)[:, 0], X)
-    assert list(imp.conditional_scores_) == imp.entry_names_
+    assert list(imp.conditional_scores_) == imp.features_
     assert len(imp.conditional_scores_) == 5
     t, q = imp.conditional_scores_["x2"]
     assert t.tolist() == [0.0, 1.0]

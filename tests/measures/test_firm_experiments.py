@@ -47,7 +47,7 @@ def test_boolean_formula_from_the_machine(boolean_svm):
     )
     imp = FIRMImportance(features=[0, 1, 2], feature_functions=list(pairs()))
     imp.fit(boolean_svm, TABLE)
-    found = dict(zip(imp.entry_names_, imp.importances_))
+    found = dict(zip(imp.features_, imp.importances_))
     first, value = corrected["most_important"]
     names = {"x0": "x1", "x1": "x2", "x2": "x3"}
     best = max(found, key=found.get)
@@ -67,7 +67,7 @@ def test_boolean_formula_from_the_labels():
     """Only not x1 and x2 is false: by eq. 10 its feature explains all of y."""
     y = np.where(TRUE, 1.0, -1.0)
     imp = FIRMImportance(feature_functions=list(pairs())).fit(None, TABLE, y)
-    found = dict(zip(imp.entry_names_, imp.signed_importances_[:, 0]))
+    found = dict(zip(imp.features_, imp.signed_importances_[:, 0]))
     spread = np.std(y)  # 2 sqrt(3/16)
     assert found["~x0 & x1"] == pytest.approx(-spread, rel=1e-12)
     assert found["x0 | ~x1"] == pytest.approx(spread, rel=1e-12)

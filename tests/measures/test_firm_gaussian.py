@@ -313,7 +313,7 @@ def test_frames_reach_the_model_as_frames(library):
     gaussian = FIRMImportance(method="gaussian")
     by_frame = gaussian.fit(of_frame, data).importances_
     errors = gaussian.standard_errors_
-    assert gaussian.entry_names_ == list(columns)
+    assert gaussian.features_ == list(columns)
     by_array = gaussian.fit(of_array, dense)
     np.testing.assert_allclose(by_frame, by_array.importances_, rtol=1e-7)
     np.testing.assert_allclose(errors, by_array.standard_errors_, rtol=1e-4)

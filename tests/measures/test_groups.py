@@ -229,7 +229,7 @@ def test_degrees_of_freedom():
     exact = {"scale": None, "estimation": "exact"}
     imp = SensitivityImportance(**exact).fit(product, X, groups=GROUPS)
     quantile = student.ppf(0.975, len(set(GROUPS)) - 1)
-    table = imp.to_frame(confidence=0.95).sort_values("entry")
+    table = imp.to_frame(confidence=0.95).sort_values("feature")
     psi = SensitivityImportance(keep_rows=True, **exact).fit(product, X).influences_
     sums = [psi[label == GROUPS].sum(axis=0) / N for label in sorted(set(GROUPS))]
     n, errors = len(sums), table["standard_error"].to_numpy()
@@ -306,7 +306,7 @@ def test_comparisons_follow():
         clone(keeping).fit(MODELS[m][0], X, Y, groups=GROUPS)
         for m in ("forest", "kernel")
     )
-    table = importance_difference(first, second).set_index("entry").sort_index()
+    table = importance_difference(first, second).set_index("feature").sort_index()
     psi = first.influences_ - second.influences_
     norms = of_groups(psi, np.ones(N), GROUPS)
     np.testing.assert_allclose(table["standard_error"], norms, rtol=1e-10)

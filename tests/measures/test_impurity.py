@@ -189,12 +189,12 @@ def test_without_data_where_none_is_needed():
     """The fitted tree is enough; names come from it."""
     tree = DecisionTreeRegressor(max_depth=3).fit(DIABETES, PROGRESSION)
     imp = ImpurityImportance().fit(tree)
-    assert imp.entry_names_ == list(DIABETES.columns)
+    assert imp.features_ == list(DIABETES.columns)
     assert imp.association_ is None
     assert imp.surrogate_splits_ is None
     assert imp.standard_errors_ is None
     assert imp.importances_per_output_.shape == (5, 1)
-    assert ImpurityImportance().fit(STUMP).entry_names_ == ["x0", "x1", "x2", "x3"]
+    assert ImpurityImportance().fit(STUMP).features_ == ["x0", "x1", "x2", "x3"]
     own = ImpurityImportance(criterion="gini").fit(STUMP)  # the tree's own by name
     assert np.array_equal(
         own.importances_, ImpurityImportance().fit(STUMP).importances_
@@ -252,11 +252,11 @@ def test_plot_of_associations():
     pytest.importorskip("matplotlib")
     imp = ImpurityImportance(surrogates=True).fit(STUMP, IRIS, SPECIES)
     display = imp.plot_association()
-    assert [t.get_text() for t in display.ax_.get_yticklabels()] == imp.entry_names_
+    assert [t.get_text() for t in display.ax_.get_yticklabels()] == imp.features_
     assert display.ax_.get_ylabel() == "optimal split on"
     drawn = display.ax_.collections[-1].get_array()
     np.testing.assert_array_equal(drawn, imp.association_)
-    two = imp.plot_association(max_entries=2, ax=display.ax_)
+    two = imp.plot_association(max_features=2, ax=display.ax_)
     assert len(two.ax_.get_yticklabels()) == 2
     with pytest.raises(ValueError, match="surrogates=True"):
         ImpurityImportance().fit(STUMP).plot_association()
@@ -322,7 +322,7 @@ def test_wrong_training_data_is_an_error():
         measure.fit(tree, X, y, sample_weight=np.linspace(1, 2, len(y)))
     with pytest.raises(ValueError, match="y is not the training target"):
         measure.fit(tree, X, y[::-1])
-    with pytest.raises(ValueError, match="149 entries"):
+    with pytest.raises(ValueError, match="149 features"):
         measure.fit(tree, X, y[:-1])
     forest = RandomForestRegressor(3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="X is not the training data"):

@@ -82,7 +82,7 @@ def test_histogram_surrogates_with_categories_and_missing_values(weighted):
     model = clone(HISTOGRAM).fit(X, y, sample_weight=weight)
     imp = ImpurityImportance(surrogates=True, convention="rpart")
     imp.fit(model, X, y, sample_weight=weight)
-    assert imp.entry_names_ == list(X.columns)
+    assert imp.features_ == list(X.columns)
     values = X.copy()
     for name in ("city", "size"):
         values[name] = X[name].cat.codes.replace(-1, np.nan)

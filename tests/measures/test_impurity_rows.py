@@ -481,7 +481,7 @@ def test_categories_by_name():
         first = of_unseen(named, y, rows=frame[NEW])
         second = of_unseen(numbered, y, rows=codes.to_numpy()[NEW])
         np.testing.assert_allclose(first.importances_, second.importances_, rtol=1e-6)
-        assert first.entry_names_ == ["number", "colour"]
+        assert first.features_ == ["number", "colour"]
         assert first.importances_.min() > 0.05
 
 
@@ -525,7 +525,7 @@ def test_rows_that_are_kept(rows):
     np.testing.assert_allclose(imp.standard_errors_, errors)
     plain = ImpurityImportance(rows=rows).fit(model, X[part], NUMBERS[part])
     assert not hasattr(plain, "influences_")
-    assert imp.interval()["entry"].tolist() == imp.to_frame()["entry"].tolist()
+    assert imp.interval()["feature"].tolist() == imp.to_frame()["feature"].tolist()
 
 
 def test_influences_are_derivatives_by_weights():

@@ -145,7 +145,7 @@ def test_h_equals_a_literal_loop(name, weighted):
     )
     assert imp.pairs_ is None
     assert imp.matrix_ is None
-    assert imp.entry_names_ == ["x0", "x3"]
+    assert imp.features_ == ["x0", "x3"]
 
 
 @pytest.mark.parametrize(("name", "weighted"), each(MODELS, [False, True]))
@@ -247,12 +247,12 @@ def test_matrix_pairs_and_order():
 
     imp = InteractionImportance(pairs=[("d", "a"), (1, -1)]).fit(f, frame)
     assert imp.pairs_ == [("d", "a"), ("b", "e")]
-    assert imp.entry_names_ == ["d:a", "b:e"]
+    assert imp.features_ == ["d:a", "b:e"]
     assert imp.matrix_names_ == list("abcde")
     assert imp.matrix_[0, 3] == imp.matrix_[3, 0] == imp.importances_[0]
     assert np.isnan(imp.matrix_).sum() == 25 - 4
     assert imp.standard_errors_ is None
-    assert list(imp.to_frame()["entry"]) == ["d:a", "b:e"]
+    assert list(imp.to_frame()["feature"]) == ["d:a", "b:e"]
     full = InteractionImportance().fit(f, frame)
     np.testing.assert_array_equal(full.matrix_, full.matrix_.T)
     assert np.isnan(np.diag(full.matrix_)).all()
@@ -261,7 +261,7 @@ def test_matrix_pairs_and_order():
     np.testing.assert_allclose(swapped.importances_, imp.importances_[:1], rtol=1e-12)
 
 
-def test_groups_as_entries():
+def test_groups_as_features():
     """A pair of a group and a column: the group's joint values are its points."""
     imp = InteractionImportance(
         statistic="h", features={"both": [0, 1], "three": 3}
@@ -458,14 +458,14 @@ def test_bad_input():
     cases = [
         ({"pairs": [(0, 9)]}, ValueError, "positions run from 0 to 4"),
         ({"pairs": [("x0", "x9")]}, ValueError, "'x9', which is not among the 5"),
-        ({"pairs": [(0, 0)]}, ValueError, r"different entries.*got \(0, 0\)"),
+        ({"pairs": [(0, 0)]}, ValueError, r"different features.*got \(0, 0\)"),
         ({"pairs": [(0, 1), (1, 0)]}, ValueError, "'x0', 'x1'.* more than once"),
-        ({"pairs": [(0, 1, 2)]}, ValueError, "pairs of different entries"),
-        ({"pairs": ["x0"]}, ValueError, "pairs of different entries"),
+        ({"pairs": [(0, 1, 2)]}, ValueError, "pairs of different features"),
+        ({"pairs": ["x0"]}, ValueError, "pairs of different features"),
         ({"pairs": [(0, 1.5)]}, ValueError, "names or positions"),
         ({"pairs": [(True, 1)]}, ValueError, "names or positions"),
         ({"pairs": []}, ValueError, "empty"),
-        ({"features": [0]}, ValueError, "at least two entries"),
+        ({"features": [0]}, ValueError, "at least two features"),
         ({"features": [[0, 1], [1, 2]]}, ValueError, "share the column"),
         ({"statistic": "h_overall", "pairs": [(0, 1)]}, ValueError, "no meaning"),
         ({"statistic": "h", "grid": 5}, ValueError, "takes no `grid`"),
@@ -481,7 +481,7 @@ def test_bad_input():
         with pytest.raises(error, match=match):
             InteractionImportance(**parameters).fit(f, X)
     assert all(n == len(X) for n in calls)
-    # positions count the entries, not the columns
+    # positions count the features, not the columns
     with pytest.raises(ValueError, match="positions run from 0 to 1"):
         InteractionImportance(features=[3, 4], pairs=[(3, 4)]).fit(f, X)
 
@@ -496,7 +496,7 @@ def test_unknown_categorical_features(model, statistic):
 
 
 def test_heat_map_and_bars():
-    """One triangle in the order of X; overall H as bars; the entries of large sums."""
+    """One triangle in the order of X; overall H as bars; the features of large sums."""
     imp = InteractionImportance().fit(BOOSTING, X)
     display = imp.plot()
     assert isinstance(display, MatrixDisplay)
@@ -505,7 +505,7 @@ def test_heat_map_and_bars():
     np.testing.assert_array_equal(drawn, np.where(below, imp.matrix_, np.nan))
     names = [t.get_text() for t in display.ax_.get_xticklabels()]
     assert names == imp.matrix_names_
-    few = MatrixDisplay.from_importance(imp, max_entries=2)
+    few = MatrixDisplay.from_importance(imp, max_features=2)
     largest = sorted(np.argsort(-np.nansum(imp.matrix_, axis=1))[:2])
     expected = [names[e] for e in largest]
     assert [t.get_text() for t in few.ax_.get_xticklabels()] == expected
@@ -560,13 +560,13 @@ def test_too_many_pairs_are_refused_at_once():
     assert display.names == ["x0", "x1", "x5", "x19999"]
     assert (
         " ".join(display.ax_.get_xlabel().split())
-        == "19996 of 20000 entries are not shown"
+        == "19996 of 20000 features are not shown"
     )
     plt.close(display.figure_)
 
 
 def test_overall_h_of_many_rows_is_refused():
-    """An entry of many values at many rows; few values are computed."""
+    """A feature of many values at many rows; few values are computed."""
     rows = np.random.default_rng(0).random((200_000, 2))
     rows[:, 1] = rows[:, 1] > 0.5
 

@@ -1,4 +1,4 @@
-"""Interactions of three and of all entries, and the screen for the strongest pairs."""
+"""Interactions of three and of all features, and the screen for the strongest pairs."""
 
 from itertools import combinations, product
 
@@ -98,14 +98,14 @@ def test_three_and_all_equal_a_literal_loop(name, weighted):
     close = {"rtol": 1e-8, "atol": 1e-11}
     np.testing.assert_allclose(imp.importances_per_output_, expected, **close)
     assert imp.triples_ == [("x0", "x1", "x3"), ("x4", "x2", "x0")]
-    assert imp.entry_names_ == ["x0:x1:x3", "x4:x2:x0"]
+    assert imp.features_ == ["x0:x1:x3", "x4:x2:x0"]
     assert imp.pairs_ is None
     assert imp.matrix_ is None
     total = InteractionImportance(statistic="h_total")
     total.fit(model, X, sample_weight=weights)
     expected = literal_total(f, X, w)
     np.testing.assert_allclose(total.importances_per_output_[0], expected, **close)
-    assert total.entry_names_ == ["all entries"]
+    assert total.features_ == ["all features"]
     assert total.importances_.shape == (1,)
 
 
@@ -123,10 +123,10 @@ def test_product_of_three_centred_columns():
     # variance 2, of which the product has 1
     total = InteractionImportance(statistic="h_total").fit(f, cube)
     np.testing.assert_allclose(total.importances_, 0.5, rtol=1e-14)
-    # of the entries named, x3 excepted: its part is left as well
+    # of the features named, x3 excepted: its part is left as well
     part = InteractionImportance(statistic="h_total", features=[0, 1, 2]).fit(f, cube)
     np.testing.assert_allclose(part.importances_, 1.0, rtol=1e-14)
-    # one entry that holds all that interact
+    # one feature that holds all that interact
     groups = InteractionImportance(statistic="h_total", features=[[0, 1, 2], [3]])
     np.testing.assert_allclose(groups.fit(f, cube).importances_, 0, atol=1e-14)
 
@@ -193,12 +193,12 @@ def test_screen_finds_the_strongest_pairs():
     assert imp.ranking_.tolist() == [1, 2, 3]
     named = InteractionImportance(pairs=imp.top_pairs(3)).fit(f, rows)
     np.testing.assert_allclose(named.importances_, imp.importances_, rtol=1e-12)
-    # 15 pairs of six entries, of the 780 that there are
+    # 15 pairs of six features, of the 780 that there are
     assert sum(calls) < 150 * (40 * 11 + 15 * 121 + 6) + 10_000
     assert np.isnan(imp.matrix_).sum() == 40 * 40 - 6
 
 
-def test_screen_with_few_entries():
+def test_screen_with_few_features():
     """No more pairs than there are; groups that share columns form none."""
     two = InteractionImportance(pairs=9, features=[0, 1]).fit(MODELS["boosting"], X)
     assert two.pairs_ == [("x0", "x1")]
@@ -227,8 +227,8 @@ def test_bad_input():
     h = {"statistic": "h"}
     cases = [
         ({"triples": [(0, 1, 2)]}, ValueError, "statistic='h'"),
-        ({**h, "triples": [(0, 1)]}, ValueError, "triples of different entries"),
-        ({**h, "triples": [(0, 1, 1)]}, ValueError, "triples of different entries"),
+        ({**h, "triples": [(0, 1)]}, ValueError, "triples of different features"),
+        ({**h, "triples": [(0, 1, 1)]}, ValueError, "triples of different features"),
         ({**h, "triples": [(0, 1, 2), (2, 1, 0)]}, ValueError, "more than once"),
         ({**h, "triples": [(0, 1, 9)]}, ValueError, "positions run from 0 to 5"),
         ({**h, "triples": []}, ValueError, "empty"),
@@ -241,7 +241,7 @@ def test_bad_input():
             "share the column 1",
         ),
         ({"pairs": 0}, ValueError, "pairs"),
-        ({"pairs": 3, "features": [0]}, ValueError, "at least two entries"),
+        ({"pairs": 3, "features": [0]}, ValueError, "at least two features"),
     ]
 
     def f(X):

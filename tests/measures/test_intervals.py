@@ -37,8 +37,8 @@ HOW = [
 
 
 def ends(frame):
-    """Lower and upper ends, (n_entries, 2), in the order of the entries' names."""
-    frame = frame if frame.index.name == "entry" else frame.set_index("entry")
+    """Lower and upper ends, (n_features, 2), in the order of the features' names."""
+    frame = frame if frame.index.name == "feature" else frame.set_index("feature")
     return frame.sort_index()[["lower", "upper"]].to_numpy()
 
 
@@ -76,7 +76,7 @@ def test_one_fit_one_interval(how, weighted):
 
         if measure.keep_rows != weighted:
             continue  # pictures, which take long, of one of the two
-        names = measure.to_frame()["entry"]
+        names = measure.to_frame()["feature"]
         bars = measure.plot()
         np.testing.assert_allclose(drawn(bars.errors_, names), expected, **close)
         outputs = measure.plot(per_output=True)
@@ -114,7 +114,7 @@ def test_the_error_of_drawing_is_in_every_interval():
         measure = SensitivityImportance(
             estimation="sampled", n_repeats=2, keep_rows=keep, random_state=0
         ).fit(FOREST, X, Y)
-        table = measure.to_frame(confidence=0.95).set_index("entry").loc[["a", "b"]]
+        table = measure.to_frame(confidence=0.95).set_index("feature").loc[["a", "b"]]
         assert np.all(table["monte_carlo_error"] > 0)
         both = np.hypot(table["standard_error"], table["monte_carlo_error"])
         assert np.all(table["upper"] - table["lower"] > 2 * 1.96 * both)
@@ -133,7 +133,7 @@ def test_the_error_of_drawing_is_in_every_interval():
 def test_intervals_exist_wherever_standard_errors_do(measure):
     """And take Student's quantile, of 59 degrees of freedom, where not corrected."""
     measure.fit(FOREST, X, Y)
-    table = measure.to_frame(confidence=0.9).set_index("entry")
+    table = measure.to_frame(confidence=0.9).set_index("feature")
     np.testing.assert_allclose(ends(measure.interval(0.9)), ends(table), rtol=1e-12)
     if measure._skewness is None:
         half = 1.6710930321 * table["standard_error"]  # Student's 95th percentile

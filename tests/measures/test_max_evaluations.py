@@ -53,7 +53,7 @@ DRAWN = [
 @pytest.mark.filterwarnings("ignore:tol=")
 @pytest.mark.parametrize("most", [2000, 5001, 20_000])
 def test_the_limit_is_kept_and_used(importance, n_moves, most):
-    """As many repeats of each entry as it allows, and no more rows than it says."""
+    """As many repeats of each feature as it allows, and no more rows than it says."""
     model = Counted()
     if getattr(importance, "scoring", None):
         model = clone(FOREST).fit(X, Y)
@@ -81,7 +81,7 @@ def test_numbers_are_those_of_as_many_repeats():
 
 
 def test_calls_are_few():
-    """Draws of several entries share a call, in any number of workers."""
+    """Draws of several features share a call, in any number of workers."""
     imp = SensitivityImportance(
         estimation="sampled", scale=None, n_repeats=2, random_state=0
     )
@@ -156,7 +156,7 @@ def test_errors_say_how_many_rows_it_takes():
     model = Counted()
     for most, message in [
         (99, "asked for 0 rows and needs 100 more"),
-        (1200, "one repeat of every entry needs 1200.*max_evaluations=1300"),
+        (1200, "one repeat of every feature needs 1200.*max_evaluations=1300"),
     ]:
         imp = SensitivityImportance(scale=None, max_evaluations=most)
         with pytest.raises(ValueError, match=message):
@@ -228,14 +228,14 @@ def test_expected_evaluations_of_exact_numbers():
 
 
 def test_tables_of_stopped_fits_say_so():
-    """Which entries have their final numbers; nothing is said after a whole fit."""
+    """Which features have their final numbers; nothing is said after a whole fit."""
     for parameters in ({"n_repeats": 2}, {"tol": 0.05, "n_repeats": 500}):
         imp = SensitivityImportance(
             scale=None, estimation="sampled", random_state=0, **parameters
         ).set_callbacks(Recorder(stop_after=2))
         with pytest.warns(ImportanceWarning):
             imp.fit(Counted(), X)
-        frame = imp.to_frame().set_index("entry")
+        frame = imp.to_frame().set_index("feature")
         assert 2 <= frame["complete"].sum() < 6
         if imp.tol is None:
             known = frame["importance"].notna()

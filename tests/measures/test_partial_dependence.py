@@ -184,7 +184,7 @@ def test_shares_a_walk_and_n_jobs_changes_nothing():
         with joblib.parallel_config(backend="threading", n_jobs=2):
             alone = clone(measure).fit(model, X)
         np.testing.assert_allclose(
-            table[f"m/{label}"][alone.entry_names_],
+            table[f"m/{label}"][alone.features_],
             alone.importances_,
             rtol=1e-12,
             atol=roundoff(len(X), Y),

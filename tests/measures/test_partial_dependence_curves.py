@@ -23,7 +23,7 @@ def test_curves_are_drawn_least_flat_first():
     imp = PartialDependenceImportance(statistic="std").fit(model, frame)
     display = imp.plot_curves()
     names = [ax.get_xlabel() for ax in display.axes_[:4]]
-    assert names == [imp.entry_names_[e] for e in np.argsort(imp.ranking_)]
+    assert names == [imp.features_[e] for e in np.argsort(imp.ranking_)]
     ax = display.axes_[names.index("size")]
     marks = [s[0, 0] for c in ax.collections for s in c.get_segments()]
     values = np.sort(frame["size"])
@@ -36,13 +36,15 @@ def test_curves_are_drawn_least_flat_first():
     ticks = display.axes_[names.index("color")].get_xticklabels()
     assert [t.get_text() for t in ticks] == ["blue", "green", "red"]
     assert len({ax.get_ylim() for ax in display.axes_[:4]}) == 1
-    few = imp.plot_curves(max_entries=2)
+    few = imp.plot_curves(max_features=2)
     assert len(few.axes_) == 2
-    assert few.figure_.get_supxlabel() == "ticks: deciles\n2 of 4 entries are not shown"
+    assert (
+        few.figure_.get_supxlabel() == "ticks: deciles\n2 of 4 features are not shown"
+    )
     with pytest.raises(ValueError, match="2 axes for 4 panels"):
         imp.plot_curves(ax=display.axes_[:2])
     groups = PartialDependenceImportance(features=[["size", "flag"]]).fit(model, frame)
-    with pytest.raises(ValueError, match="every entry is a group"):
+    with pytest.raises(ValueError, match="every feature is a group"):
         groups.plot_curves()
     plt.close("all")
 
@@ -62,9 +64,9 @@ def test_errors_of_curves_are_those_of_means_over_rows(name, kind):
     measure = PartialDependenceImportance(curve_errors=True, kind=kind, features=[0, 3])
     for of_rows in ({"sample_weight": weights}, {"groups": np.arange(len(X)) // 3}):
         imp = measure.fit(model, X, **of_rows)
-        for j, entry in enumerate(imp.entry_names_):
-            grid, averages = imp.curves_[entry]
-            errors = imp.curve_errors_[entry]
+        for j, feature in enumerate(imp.features_):
+            grid, averages = imp.curves_[feature]
+            errors = imp.curve_errors_[feature]
             known = np.flatnonzero(~np.isnan(errors))
             assert errors.shape == averages.shape
             assert len(known) == min(len(grid), 50)
@@ -121,12 +123,12 @@ def test_curves_in_axes_of_the_user_say_what_their_bands_are():
     measure = PartialDependenceImportance(curve_errors=True)
     imp = measure.fit(LinearRegression().fit(X, Y), X)
     _, axes = plt.subplots(1, 2, layout="constrained")
-    imp.plot_curves(axes, max_entries=2)
+    imp.plot_curves(axes, max_features=2)
     first, second = (ax.get_xlabel().split("\n") for ax in axes)
-    most = [imp.entry_names_[e] for e in np.argsort(imp.ranking_)[:2]]
+    most = [imp.features_[e] for e in np.argsort(imp.ranking_)[:2]]
     assert first[0] == most[0]
     assert "bands: 95% intervals" in " ".join(first)
-    assert "3 of 5 entries are not shown" in " ".join(first)
+    assert "3 of 5 features are not shown" in " ".join(first)
     assert second == [most[1]]
     plt.close("all")
 

@@ -45,7 +45,7 @@ def test_missing_value_is_one_more_value():
     np.testing.assert_allclose(imp.importances_, averages.std(ddof=1), rtol=1e-10)
 
 
-def test_categorical_entries_use_the_range():
+def test_categorical_features_use_the_range():
     """Levels by eq. 6, numbers by eq. 5; a level alone scores 0."""
     frame, model = frame_and_model()
     with pytest.warns(ResponseWarning, match='statistic="std"'):
@@ -56,14 +56,14 @@ def test_categorical_entries_use_the_range():
         for level, average in zip(levels, averages):
             moved = frame.assign(**{name: level})
             np.testing.assert_allclose(average, model.predict(moved).mean())
-        at = imp.entry_names_.index(name)
+        at = imp.features_.index(name)
         np.testing.assert_allclose(imp.importances_[at], np.ptp(averages), rtol=1e-12)
-    at = imp.entry_names_.index("size")
+    at = imp.features_.index("size")
     sizes = imp.curves_["size"][1]
     np.testing.assert_allclose(imp.importances_[at], sizes.std(ddof=1), rtol=1e-12)
-    assert imp.importances_[imp.entry_names_.index("same")] == 0
+    assert imp.importances_[imp.features_.index("same")] == 0
     assert list(imp.deciles_) == ["size"]
-    with pytest.warns(ResponseWarning, match="categorical entries, such as 'color'"):
+    with pytest.warns(ResponseWarning, match="categorical features, such as 'color'"):
         both = PartialDependenceImportance(kind="individual").fit(model, frame)
     ice = np.array(
         [model.predict(frame.assign(color=c)) for c in imp.curves_["color"][0]]
@@ -72,7 +72,7 @@ def test_categorical_entries_use_the_range():
 
 
 @pytest.mark.parametrize("statistic", ["std", "range"])
-def test_one_statistic_for_all_entries_warns_of_nothing(statistic):
+def test_one_statistic_for_all_features_warns_of_nothing(statistic):
     """Asked for by name, it is the same for all; so it is where all are of a kind."""
     frame, model = frame_and_model()
     imp = PartialDependenceImportance(statistic=statistic).fit(model, frame)
@@ -93,8 +93,8 @@ def test_declared_categories_and_containers():
         mixed = PartialDependenceImportance(categorical_features=categorical)
         with pytest.warns(ResponseWarning, match="'x3'"):
             imp = mixed.fit(tree, X)
-        shown = imp.to_frame().set_index("entry")["statistic"]
-        assert dict(shown) == dict(zip(imp.entry_names_, imp.statistic_))
+        shown = imp.to_frame().set_index("feature")["statistic"]
+        assert dict(shown) == dict(zip(imp.features_, imp.statistic_))
         assert imp.statistic_ == ["std", "std", "std", "range", "std"]
         np.testing.assert_allclose(imp.importances_[3], np.ptp(imp.curves_["x3"][1]))
         np.testing.assert_allclose(

@@ -312,7 +312,7 @@ def test_bad_input():
             PermutationImportance(**parameters).fit(f, X, Y)
     with pytest.raises(ValueError, match="y is required"):
         PermutationImportance().fit(f, X)
-    with pytest.raises(ValueError, match="y has 39 entries"):
+    with pytest.raises(ValueError, match="y has 39 features"):
         PermutationImportance().fit(f, X, Y[1:])
     with pytest.raises(ValueError, match="divides by the mean loss"):
         PermutationImportance(relative=True).fit(f, X, X[:, 0])
@@ -338,7 +338,7 @@ def test_shares_a_walk_with_other_measures():
     for label, measure in measures.items():
         alone = clone(measure).fit(FOREST, X, Y)
         np.testing.assert_allclose(
-            table[f"forest/{label}"][alone.entry_names_], alone.importances_, rtol=1e-12
+            table[f"forest/{label}"][alone.features_], alone.importances_, rtol=1e-12
         )
 
 

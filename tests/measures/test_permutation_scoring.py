@@ -217,7 +217,7 @@ def test_the_error_of_drawing_is_shown():
     scored = PermutationImportance(scoring="r2", n_repeats=4, random_state=0)
     scored.fit(FOREST, X, Y)
     for imp in (drawn, scored):
-        frame = imp.to_frame().set_index("entry").loc[imp.entry_names_]
+        frame = imp.to_frame().set_index("feature").loc[imp.features_]
         assert frame["monte_carlo_error"].tolist() == imp.monte_carlo_errors_.tolist()
         display = imp.plot()
         plt.close(display.figure_)

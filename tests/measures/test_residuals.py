@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVC
 
 from skvarimp import PermutationImportance, SensitivityImportance
-from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._response.sampling import Uniform
 
 rng = np.random.default_rng(0)
@@ -25,7 +25,7 @@ Y = X[:, 0] * X[:, 2] + X[:, 1] + rng.normal(size=N)
 ROWS = rng.normal(size=(120, 4))
 ROWS[:, 1] = ROWS[:, 0] + 0.4 * ROWS[:, 1]
 WEIGHTS = rng.integers(1, 4, N).astype(float)
-ENTRIES = [0, 1, 3, [0, 2]]
+FEATURES = [0, 1, 3, [0, 2]]
 
 
 def f(X):
@@ -35,13 +35,13 @@ def f(X):
 
 
 def drawn_by_loops(contribution, n_moves, weights):
-    """Importances by loops over entries, rows and repeats; of ridges fitted on ROWS.
+    """Importances by loops over features, rows and repeats; of ridges fitted on ROWS.
 
     `contribution` takes (row, its unmoved output, its outputs at the donors).
     """
     found, w = [], weights / weights.sum()
-    for seed, entry in zip(entry_seeds(0, len(ENTRIES)), ENTRIES):
-        columns = np.atleast_1d(entry)
+    for seed, feature in zip(feature_seeds(0, len(FEATURES)), FEATURES):
+        columns = np.atleast_1d(feature)
         others = np.setdiff1d(np.arange(X.shape[1]), columns)
         centres = np.column_stack(
             [
@@ -83,8 +83,8 @@ TOLERANCE = roundoff(N, (np.abs(Y).max() + 2 * np.abs(X).max() ** 2) ** 2)
 
 @pytest.mark.parametrize("weights", [np.ones(N), WEIGHTS])
 def test_permutation_is_the_loop(weights):
-    """Of drawn donors, for a model of the entry that is given."""
-    imp = PermutationImportance(**RIDGE, features=ENTRIES, random_state=0)
+    """Of drawn donors, for a model of the feature that is given."""
+    imp = PermutationImportance(**RIDGE, features=FEATURES, random_state=0)
     imp.fit(f, X, Y, sample_weight=weights)
     expected = drawn_by_loops(gained, 1, weights)
     assert imp.estimation_ == "sampled"
@@ -96,7 +96,7 @@ def test_permutation_is_the_loop(weights):
 @pytest.mark.parametrize("contrast", CONTRASTS)
 def test_sensitivity_is_the_loop(contrast):
     """The same of both contrasts."""
-    how = {"contrast": contrast, "scale": None, "features": ENTRIES}
+    how = {"contrast": contrast, "scale": None, "features": FEATURES}
     imp = SensitivityImportance(**RIDGE, **how, random_state=0).fit(f, X)
     expected = drawn_by_loops(*CONTRASTS[contrast], np.ones(N))
     np.testing.assert_allclose(imp.importances_, expected, rtol=0, atol=TOLERANCE)
@@ -246,11 +246,11 @@ def test_strings_categories_and_numbers_in_one_frame():
         }
     )
     other = frame.assign(s=np.where(frame["s"] == "r", "elsewhere", frame["s"]))
-    entries = ["x", "s", "k", "b", "constant", ["x", "s"], ["s", "k"], list(frame)]
+    features = ["x", "s", "k", "b", "constant", ["x", "s"], ["s", "k"], list(frame)]
     imp = SensitivityImportance(
         conditional="residuals",
         conditional_fit_rows=other,
-        features=entries,
+        features=features,
         scale=None,
         random_state=0,
     ).fit(lambda X: X["x"] * (X["s"] == "p") + X["b"] + X["constant"], frame)

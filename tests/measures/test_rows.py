@@ -57,9 +57,9 @@ def literal_rank_intervals(importance, confidence=0.95):
     return lowest, highest
 
 
-def by_entry(frame, name):
-    """One column of a frame in the order of the entries' names."""
-    return np.asarray(frame.sort_values("entry")[name])
+def by_feature(frame, name):
+    """One column of a frame in the order of the features' names."""
+    return np.asarray(frame.sort_values("feature")[name])
 
 
 def test_intervals_are_skewness_corrected():
@@ -73,19 +73,19 @@ def test_intervals_are_skewness_corrected():
     used = error > 0
     g = skewness(psi[:, used], error[used])
     for name, sign in (("lower", 1.0), ("upper", -1.0)):
-        studentised = (theta - by_entry(frame, name))[used] / error[used]
+        studentised = (theta - by_feature(frame, name))[used] / error[used]
         hall = studentised + g * studentised**2 / 3 + g**2 * studentised**3 / 27 + g / 6
         np.testing.assert_allclose(hall, sign * t, rtol=1e-9)
-    assert by_entry(frame, "lower")[2] == by_entry(frame, "upper")[2] == 0
+    assert by_feature(frame, "lower")[2] == by_feature(frame, "upper")[2] == 0
 
 
 def test_ranks_of_near_ties_are_shared():
     """Clear differences are decided, equal importances never."""
     frame = rank_intervals(fitted(1.0, 1.0, 0.0, 3.0))
 
-    assert by_entry(frame, "lowest_rank").tolist() == [2, 2, 4, 1]
-    assert by_entry(frame, "highest_rank").tolist() == [3, 3, 4, 1]
-    assert frame["entry"].tolist()[0] == "x3"
+    assert by_feature(frame, "lowest_rank").tolist() == [2, 2, 4, 1]
+    assert by_feature(frame, "highest_rank").tolist() == [3, 3, 4, 1]
+    assert frame["feature"].tolist()[0] == "x3"
     assert np.all(frame["lower"] <= frame["importance"])
     assert np.all(frame["upper"] >= frame["importance"])
 
@@ -98,8 +98,8 @@ def test_rank_intervals_are_no_wider_than_bonferronis_and_sometimes_narrower():
         imp = fitted(*np.linspace(1, 1.6, 10), X=some)
         frame = rank_intervals(imp)
         lowest, highest = literal_rank_intervals(imp)
-        names = np.argsort(imp.entry_names_)
-        width = by_entry(frame, "highest_rank") - by_entry(frame, "lowest_rank")
+        names = np.argsort(imp.features_)
+        width = by_feature(frame, "highest_rank") - by_feature(frame, "lowest_rank")
         width_bonferroni = (highest - lowest)[names]
         assert width.sum() <= width_bonferroni.sum() + 1
         narrower += width.sum() < width_bonferroni.sum()
@@ -107,14 +107,14 @@ def test_rank_intervals_are_no_wider_than_bonferronis_and_sometimes_narrower():
     assert narrower >= 4
 
 
-def test_many_entries_are_compared_by_holm():
+def test_many_features_are_compared_by_holm():
     """The same ranks where differences are clear, in a table that fits."""
     slopes = np.r_[np.full(5, 4.0), np.full(150, 1.0)]
     wide = np.random.default_rng(1).normal(size=(400, 155))
     frame = rank_intervals(fitted(*slopes, X=wide))
 
     top = frame.head(5)
-    assert set(top["entry"]) == {"x0", "x1", "x2", "x3", "x4"}
+    assert set(top["feature"]) == {"x0", "x1", "x2", "x3", "x4"}
     assert top["highest_rank"].max() == 5
     assert frame["lowest_rank"].iloc[5:].min() == 6
 
@@ -126,13 +126,13 @@ def test_paired_differences_use_the_covariance():
 
     psi = first.influences_ - second.influences_
     error = standard_error(psi)
-    np.testing.assert_allclose(by_entry(frame, "standard_error"), error, atol=1e-15)
+    np.testing.assert_allclose(by_feature(frame, "standard_error"), error, atol=1e-15)
     difference = first.importances_ - second.importances_
-    np.testing.assert_allclose(by_entry(frame, "difference"), difference, atol=1e-15)
-    p = by_entry(frame, "p_value")
+    np.testing.assert_allclose(by_feature(frame, "difference"), difference, atol=1e-15)
+    p = by_feature(frame, "p_value")
     assert p[1] == p[3] == 1.0  # equal without error
     assert p[0] < 1e-6
-    adjusted = by_entry(frame, "adjusted_p_value")
+    adjusted = by_feature(frame, "adjusted_p_value")
     assert adjusted[0] == pytest.approx(min(1.0, p[0] * (4 if p[0] < p[2] else 3)))
 
 
@@ -142,11 +142,11 @@ def test_differences_of_other_rows_are_independent():
     frame = importance_difference(first, second)
 
     expected = np.hypot(first.standard_errors_, second.standard_errors_)
-    np.testing.assert_allclose(by_entry(frame, "standard_error"), expected)
-    assert np.all(by_entry(frame, "p_value") > 0.9)
+    np.testing.assert_allclose(by_feature(frame, "standard_error"), expected)
+    assert np.all(by_feature(frame, "p_value") > 0.9)
 
 
-def test_names_match_entries_in_any_order():
+def test_names_match_features_in_any_order():
     """A dict of features may list them differently."""
     one = ALEImportance(features={"a": 0, "b": 1}, keep_rows=True)
     other = ALEImportance(features={"b": 1, "a": 0}, keep_rows=True)
@@ -207,7 +207,7 @@ def test_weighted_intervals_and_p_values():
     squares = weights**2
     freedom = squares.sum() ** 2 / (squares**2).sum() - 1
     t = stats.t.ppf(0.975, freedom)
-    z = (imp.importances_[0] - by_entry(imp.interval(), "lower")[0]) / error
+    z = (imp.importances_[0] - by_feature(imp.interval(), "lower")[0]) / error
     corrected = z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
     assert corrected == pytest.approx(t, rel=1e-9)
 
@@ -217,11 +217,11 @@ def test_weighted_intervals_and_p_values():
     z = (imp.importances_[0] - twice.importances_[0]) / error
     corrected = z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
     expected = 2 * stats.t.sf(corrected, freedom)
-    assert by_entry(table, "p_value")[0] == pytest.approx(expected, rel=1e-9)
+    assert by_feature(table, "p_value")[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_bad_input_is_named():
-    """No kept rows, other entries, other weights, an impossible confidence."""
+    """No kept rows, other features, other weights, an impossible confidence."""
     without = ALEImportance().fit(linear(1.0), X)
     kept = fitted(1.0)
     with pytest.raises(ValueError, match=r"keep_rows=True"):
@@ -267,11 +267,11 @@ def test_cohorts_add_up_to_the_importance(sensitivity):
     table = importance_by_cohort(sensitivity, cohorts)
 
     table["part"] = table["importance"] * table["n_samples"] / N
-    total = table.groupby("entry")["part"].sum()
+    total = table.groupby("feature")["part"].sum()
     np.testing.assert_allclose(total, sensitivity.importances_, rtol=1e-12)
     assert table["cohort"].unique().tolist() == ["high", "low", "middle"]
 
-    one = importance_by_cohort(sensitivity, ["all"] * N).sort_values("entry")
+    one = importance_by_cohort(sensitivity, ["all"] * N).sort_values("feature")
     np.testing.assert_allclose(one["importance"], sensitivity.importances_, rtol=1e-12)
     np.testing.assert_allclose(
         one["standard_error"],
@@ -285,8 +285,8 @@ def test_cohorts_add_up_to_the_importance(sensitivity):
 def test_a_cohort_that_differs_is_found(sensitivity):
     """Three times the response, and no difference where there is none."""
     table = importance_by_cohort(sensitivity, X[:, 1] > 0)
-    high = table[table["cohort"]].set_index("entry")
-    low = table[~table["cohort"]].set_index("entry")
+    high = table[table["cohort"]].set_index("feature")
+    low = table[~table["cohort"]].set_index("feature")
 
     assert high["importance"]["x0"] == pytest.approx(3 * low["importance"]["x0"])
     assert high["difference"]["x0"] == pytest.approx(-low["difference"]["x0"])
@@ -312,12 +312,12 @@ def test_a_cohort_of_one_row_is_unknown(sensitivity):
     with pytest.warns(ImportanceWarning, match=r"one row .* \(NaN\): 'alone'"):
         table = importance_by_cohort(sensitivity, cohorts)
     alone = table[table["cohort"] == "alone"]
-    assert alone["entry"].tolist() == ["x0", "x1", "x2", "x3"]
+    assert alone["feature"].tolist() == ["x0", "x1", "x2", "x3"]
     assert (alone["n_samples"] == 1).all()
     numbers = ["importance", "standard_error", "difference", "p_value"]
     assert alone[numbers].isna().all(axis=None)
     for name in ("high", "low"):
-        of_one = table[table["cohort"] == name].sort_values("entry")
+        of_one = table[table["cohort"] == name].sort_values("feature")
         means = sensitivity.row_importances_[cohorts == name].mean(axis=0)
         np.testing.assert_allclose(of_one["importance"], means, rtol=1e-12)
         assert of_one[numbers].notna().all(axis=None)
@@ -371,13 +371,13 @@ def test_the_same_first_rows_are_other_samples():
     first, second = (clone(kept).fit(model, X) for X in texts)
     table = importance_difference(first, second)
     expected = np.hypot(first.standard_errors_, second.standard_errors_)
-    np.testing.assert_allclose(by_entry(table, "standard_error"), expected)
+    np.testing.assert_allclose(by_feature(table, "standard_error"), expected)
 
     other = X.copy()
     other[134, 3] += 1.0
     apart = importance_difference(fitted(1.0), fitted(1.0, X=other))
     expected = np.sqrt(2) * fitted(1.0).standard_errors_[0]
-    assert by_entry(apart, "standard_error")[0] == pytest.approx(expected)
+    assert by_feature(apart, "standard_error")[0] == pytest.approx(expected)
 
     coarse = np.where(np.abs(X) > 0.5, np.round(X, 3), 0.0)
     kept.set_params(features=[0, 1])
@@ -389,17 +389,17 @@ def test_the_same_first_rows_are_other_samples():
     by_frame = clone(kept).fit(lambda X: X["x0"].to_numpy(), frame)
     for again in (by_sparse, by_frame):
         same = importance_difference(dense, again)
-        assert by_entry(same, "standard_error").max() < 1e-12
+        assert by_feature(same, "standard_error").max() < 1e-12
 
 
 def test_points_are_drawn_at_the_rows_importances(sensitivity):
     """Coloured by value; groups in one colour; a note says what is left out."""
-    given = {"what": "importance", "max_entries": 2}
+    given = {"what": "importance", "max_features": 2}
     display = RowsDisplay.from_importance(sensitivity, X, **given)
 
     drawn = display.points_[0].get_offsets()[:, 0]
     np.testing.assert_array_equal(drawn, sensitivity.row_importances_[:, 0])
-    assert "2 of 4 entries are not shown" in display.ax_.get_xlabel()
+    assert "2 of 4 features are not shown" in display.ax_.get_xlabel()
     assert len(np.unique(display.points_[0].get_facecolors(), axis=0)) > 100
 
     weighted = clone(sensitivity).fit(steps, X, sample_weight=np.arange(N) % 2)
@@ -444,22 +444,24 @@ def test_errors_of_draws_count():
     t = stats.t.ppf(0.975, N - 1)
     g = skewness(one.influences_[:, 0], errors[0])
     for bound, quantile in (("lower", t), ("upper", -t)):
-        z = (one.importances_[0] - by_entry(one.interval(), bound)[0]) / errors[0]
+        z = (one.importances_[0] - by_feature(one.interval(), bound)[0]) / errors[0]
         corrected = z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
         np.testing.assert_allclose(corrected, quantile, rtol=1e-9)
 
     ranks = rank_intervals(one)
-    assert np.all(by_entry(ranks, "lower")[:2] < by_entry(one.interval(), "lower")[:2])
+    assert np.all(
+        by_feature(ranks, "lower")[:2] < by_feature(one.interval(), "lower")[:2]
+    )
 
     table = importance_difference(one, other)
     of_rows = standard_error(one.influences_ - other.influences_)
     of_draws = np.hypot(one.monte_carlo_errors_, other.monte_carlo_errors_)
-    found = by_entry(table, "standard_error")
+    found = by_feature(table, "standard_error")
     np.testing.assert_allclose(found, np.hypot(of_rows, of_draws), rtol=1e-9)
 
 
 def test_simultaneous_intervals_are_wider_for_heavy_tails():
-    """One quantile for all entries; above that of normal influences, which is known."""
+    """One quantile for all features; above that of normal influences."""
 
     rng = np.random.default_rng(0)
 
@@ -468,7 +470,7 @@ def test_simultaneous_intervals_are_wider_for_heavy_tails():
         imp.fit(linear(1, 2, 3), X)
         frame, error = rank_intervals(imp), imp.standard_errors_
         g = skewness(imp.influences_, error)
-        z = (imp.importances_ - by_entry(frame, "lower")) / error
+        z = (imp.importances_ - by_feature(frame, "lower")) / error
         return z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
 
     flat = [quantiles(rng.uniform(size=(200, 3))) for _ in range(15)]
@@ -486,7 +488,7 @@ def test_cohorts_that_differ_by_rounding():
     imp = SensitivityImportance(keep_rows=True, contrast="range", scale=None)
     imp.fit(lambda X: 0.3 * X[:, 0] + X[:, 1] * X[:, 2], X)
     table = importance_by_cohort(imp, np.arange(61) % 3)
-    additive = table[table["entry"] == "x0"]
+    additive = table[table["feature"] == "x0"]
     assert (additive["difference"] == 0).all()
     assert (additive["p_value"] == 1).all()
 
@@ -536,7 +538,7 @@ def test_errors_of_responses_of_any_size(name, factor):
     for ours, theirs in zip(tables(1.0), tables(factor)):
         for column in ours.columns:
             expected = ours[column]
-            if column not in {"entry", "rank", "lowest_rank", "highest_rank"}:
+            if column not in {"feature", "rank", "lowest_rank", "highest_rank"}:
                 unit = 1.0 if column == "direction" else of_numbers
                 found, size = theirs[column] / unit, np.abs(expected).max()
                 np.testing.assert_allclose(found, expected, 1e-12, 1e-12 * size)
@@ -592,7 +594,7 @@ def test_intervals_cover_the_population_value(kind, weighted):
         y = some @ slopes + random.normal(size=400)
         weights = np.exp(0.5 * some[:, 0] + 0.75**0.5 * random.normal(size=400))
         imp.fit(model, some, y, sample_weight=weights if weighted else None)
-        lower, upper = (by_entry(imp.interval(), end) for end in ("lower", "upper"))
+        lower, upper = (by_feature(imp.interval(), end) for end in ("lower", "upper"))
         inside.append((lower <= truth) & (truth <= upper))
     covered = np.mean(inside, axis=0)
     assert np.all((covered >= 0.92) & (covered <= 0.97))

@@ -239,7 +239,7 @@ def test_ranks_and_differences_from_the_samples():
     ranks = rank_intervals(first)
     assert np.all(ranks["lowest_rank"] <= ranks["rank"])
     assert np.all(ranks["rank"] <= ranks["highest_rank"])
-    interval = first.interval().set_index("entry")
+    interval = first.interval().set_index("feature")
     assert np.all(interval["lower"] < interval["upper"])
     frame = first.to_frame(confidence=0.9)
     assert np.all(frame["standard_error"] > 0)
@@ -248,13 +248,13 @@ def test_ranks_and_differences_from_the_samples():
     assert np.all(again["p_value"] == 1)
     other = clone(CLASSIFIER).fit(X[:, :], np.roll(y, 1))
     second = clone(imp).fit(other, X, y)
-    table = importance_difference(first, second).set_index("entry")
+    table = importance_difference(first, second).set_index("feature")
     a, b = first._rows.influences, second._rows.influences
     n = len(a)
     expected = np.sqrt(((a - b) ** 2).sum(axis=0) / n / (n - 1))
     drawn = np.hypot(first.monte_carlo_errors_, second.monte_carlo_errors_)
     np.testing.assert_allclose(
-        table.loc[first.entry_names_, "standard_error"], np.hypot(expected, drawn)
+        table.loc[first.features_, "standard_error"], np.hypot(expected, drawn)
     )
     by_loss = PermutationImportance(keep_rows=True, random_state=0)
     by_loss.fit(CLASSIFIER, X, y)
@@ -356,7 +356,7 @@ def test_errors_and_intervals_in_fresh_samples():
         imp.fit(model, *sample(300, random))
         estimates.append(imp.importances_)
         errors.append(np.hypot(imp.standard_errors_, imp.monte_carlo_errors_))
-        ends = imp.interval().set_index("entry").loc[imp.entry_names_]
+        ends = imp.interval().set_index("feature").loc[imp.features_]
         covered = covered + ends["lower"].le(truth) * ends["upper"].ge(truth)
     ratio = np.sqrt(np.mean(np.square(errors), axis=0)) / np.std(estimates, axis=0)
     np.testing.assert_allclose(ratio, 1, rtol=0, atol=0.15)

@@ -67,7 +67,7 @@ def test_scaling_the_response_scales_the_importance():
 
 
 def test_permuting_columns_permutes_importances():
-    """Entry by entry, whatever the order."""
+    """Feature by feature, whatever the order."""
     order = [2, 0, 3, 1]
     inverse = np.argsort(order)
     one = SensitivityImportance(scale=None).fit(LINEAR.predict, X).importances_
@@ -213,11 +213,11 @@ def test_common_attributes_and_refit():
     """Names, frame, ranking; fit twice forgets the first; keyword fit."""
     imp = SensitivityImportance(features={"first": 0, "rest": [1, 2, 3]})
     imp.fit(estimator=LINEAR, X=X, y=Y)
-    assert imp.entry_names_ == ["first", "rest"]
+    assert imp.features_ == ["first", "rest"]
     assert imp.n_features_in_ == 4
     assert imp.response_path_
     frame = imp.to_frame()
-    columns = ["entry", "importance", "standard_error", "rank", "direction"]
+    columns = ["feature", "importance", "standard_error", "rank", "direction"]
     assert list(frame.columns) == columns
     assert frame["rank"].tolist() == [1, 2]
     again = pickle.loads(pickle.dumps(imp))
@@ -225,9 +225,10 @@ def test_common_attributes_and_refit():
     assert "SensitivityImportance" in repr(clone(imp))
     first = imp.importances_
     assert np.array_equal(imp.fit(LINEAR, X, Y).importances_, first)
-    assert SensitivityImportance(features=[[0, 1], -1]).fit(
-        LINEAR, X, Y
-    ).entry_names_ == ["x0+x1", "x3"]
+    assert SensitivityImportance(features=[[0, 1], -1]).fit(LINEAR, X, Y).features_ == [
+        "x0+x1",
+        "x3",
+    ]
 
 
 def test_estimator_is_not_routed_as_metadata():
@@ -245,7 +246,7 @@ BAD_CALLS = [
     (dict(X=X[0]), ValueError, "2-dimensional"),
     (dict(X=X[:0], y=Y[:0]), ValueError, "no rows"),
     (dict(X=X[:1], y=Y[:1]), ValueError, "Only one row"),
-    (dict(y=Y[:-1]), ValueError, "y has 59 entries, but X has 60 rows"),
+    (dict(y=Y[:-1]), ValueError, "y has 59 features, but X has 60 rows"),
     (dict(y=np.where(Y > 0, np.nan, 1)), ValueError, "y contains NaN"),
     (dict(y=np.ones(60)), ValueError, "constant.*scale=None"),
     (dict(y=None), ValueError, "got no y: pass y, or scale=None"),

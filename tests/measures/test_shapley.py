@@ -37,7 +37,7 @@ WEIGHTS[7] = 0.0
 COLUMNS = {"a": [0], "b": [1], "c": [2], "d": [3], "e": [4]}
 GROUPS = {"pair": [0, 2], "b": [1], "d": [3], "constant": [4]}
 SOME = {"pair": [0, 2], "b": [1]}  # the other columns are those of donors
-ENTRIES = {"columns": COLUMNS, "groups": GROUPS, "some": SOME}
+FEATURES = {"columns": COLUMNS, "groups": GROUPS, "some": SOME}
 
 BOOSTING = {"n_estimators": 20, "random_state": 0}
 MODELS = {
@@ -53,15 +53,15 @@ MODELS = {
 }
 
 
-def literal(f, X, target, entries, weights):
+def literal(f, X, target, features, weights):
     """Shapley values by a loop over all coalitions, of all rows and donors."""
-    w, p = weights / weights.sum(), len(entries)
+    w, p = weights / weights.sum(), len(features)
     n, value = len(X), {}
     for size in range(p + 1):
         for coalition in combinations(range(p), size):
             moved = np.tile(X, (n, 1))  # row i of donor k at i n + k
             for e in coalition:
-                moved[:, entries[e]] = np.repeat(X[:, entries[e]], n, axis=0)
+                moved[:, features[e]] = np.repeat(X[:, features[e]], n, axis=0)
             mean = f(moved).reshape(n, n) @ w
             value[coalition] = -w @ (target - mean) ** 2
     shares = np.zeros(p)
@@ -80,24 +80,24 @@ def close(found, expected, *entered):
     return np.abs(found - expected).max() <= roundoff(N * N, *entered)
 
 
-@pytest.mark.parametrize(("name", "which"), half(each(MODELS, ENTRIES)))
+@pytest.mark.parametrize(("name", "which"), half(each(MODELS, FEATURES)))
 def test_exact_shares_equal_all_coalitions(name, which):
     """SAGE and shares of the variance, with weights, ties, groups, a constant."""
-    model, entries = MODELS[name].fit(X, Y), ENTRIES[which]
+    model, features = MODELS[name].fit(X, Y), FEATURES[which]
     kept = WEIGHTS > 0
     rows, weights = X[kept], WEIGHTS[kept]
     for loss, y in (("squared_error", Y), (None, model.predict(X))):
         imp = ShapleyImportance(
-            loss=loss, estimation="exact", scale=None, features=entries
+            loss=loss, estimation="exact", scale=None, features=features
         )
         imp.fit(model, X, Y, sample_weight=WEIGHTS)
         expected = literal(
-            model.predict, rows, y[kept], list(entries.values()), weights
+            model.predict, rows, y[kept], list(features.values()), weights
         )
         assert close(imp.importances_, expected, y**2, model.predict(X) ** 2)
         assert imp.estimation_ == "exact"
         assert imp.total_ == imp.importances_.sum()
-        if "e" in entries:
+        if "e" in features:
             assert imp.importances_[4] == 0.0  # constant
 
 
@@ -126,8 +126,8 @@ def test_exact_shares_of_eight_columns(name):
     for loss, target in (("squared_error", y), (None, model.predict(rows))):
         imp = ShapleyImportance(loss=loss, estimation="exact", scale=None)
         found = imp.fit(model, rows, y, sample_weight=weights).importances_
-        entries = [[j] for j in range(8)]
-        expected = literal(model.predict, rows, target, entries, weights)
+        features = [[j] for j in range(8)]
+        expected = literal(model.predict, rows, target, features, weights)
         assert close(found, expected, y**2, target**2)
         assert np.abs(found - expected).max() <= 1e-9
         assert found[6] == 0.0  # constant
@@ -170,8 +170,8 @@ def test_brier_of_a_logistic_model_by_drawing():
     )
     imp.fit(model, X, labels)
     f = lambda X: model.predict_proba(X)[:, 1]  # noqa: E731
-    entries = list(COLUMNS.values())
-    expected = literal(f, X, 1.0 * (labels == "yes"), entries, np.ones(N))
+    features = list(COLUMNS.values())
+    expected = literal(f, X, 1.0 * (labels == "yes"), features, np.ones(N))
     assert imp.estimation_ == "sampled"
     errors = 4 * imp.monte_carlo_errors_ + roundoff(N * N, 1.0)
     assert np.all(np.abs(imp.importances_ - expected) <= errors)
@@ -181,23 +181,23 @@ def test_brier_of_a_logistic_model_by_drawing():
 
 
 def test_shares_of_a_black_box_by_drawing():
-    """With weights, a group, and columns in no entry."""
+    """With weights, a group, and columns in no feature."""
 
     def f(X):
         return X[:, 0] * X[:, 1] + np.abs(X[:, 2]) * X[:, 3]
 
     kept = WEIGHTS > 0
-    for entries in (GROUPS, SOME):
+    for features in (GROUPS, SOME):
         imp = ShapleyImportance(
             estimation="sampled",
             n_repeats=300,
             scale=None,
-            features=entries,
+            features=features,
             random_state=0,
         )
         imp.fit(f, X, sample_weight=WEIGHTS)
         expected = literal(
-            f, X[kept], f(X[kept]), list(entries.values()), WEIGHTS[kept]
+            f, X[kept], f(X[kept]), list(features.values()), WEIGHTS[kept]
         )
         errors = 4 * imp.monte_carlo_errors_ + roundoff(N * N, f(X) ** 2)
         assert np.all(np.abs(imp.importances_ - expected) <= errors)
@@ -232,9 +232,9 @@ def test_several_outputs_by_drawing():
     imp = ShapleyImportance(
         estimation="sampled", n_repeats=300, scale=None, random_state=0
     ).fit(f, X)
-    entries = list(COLUMNS.values())
+    features = list(COLUMNS.values())
     expected = [
-        literal(lambda X, o=o: f(X)[:, o], X, f(X)[:, o], entries, np.ones(N))
+        literal(lambda X, o=o: f(X)[:, o], X, f(X)[:, o], features, np.ones(N))
         for o in range(2)
     ]
     assert imp.importances_per_output_.shape == (5, 2)
@@ -243,7 +243,7 @@ def test_several_outputs_by_drawing():
 
 
 @pytest.mark.parametrize("name", ["ridge", "stumps"])
-def test_nothing_is_drawn_where_no_entries_interact(name):
+def test_nothing_is_drawn_where_no_features_interact(name):
     """So drawn shares are exact ones, and drawing has no error."""
     model, how = MODELS[name].fit(X, Y), {"loss": "squared_error", "random_state": 0}
     drawn = ShapleyImportance(estimation="sampled", **how).fit(model, X, Y)
@@ -262,7 +262,7 @@ SUMS = {
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_the_sum_is_what_all_entries_explain(name):
+def test_the_sum_is_what_all_features_explain(name):
     """R^2, and the square of a wrong mean response, whatever is drawn."""
     model = (lambda X: X[:, 0] * X[:, 1]) if name == "black box" else MODELS[name]
     f = model if name == "black box" else model.fit(X, Y).predict
@@ -308,8 +308,8 @@ def test_many_rows_go_down_small_trees_by_kinds():
         frame["d"] = pd.Categorical(frame["d"], categories=["u", "v", "w"])
         return model.predict(frame.astype(dict.fromkeys("abc", float)))
 
-    target, entries = model.predict(rows), [[0], [1], [2], [3]]
-    expected = literal(f, rows.to_numpy(), target, entries, np.ones(25))
+    target, features = model.predict(rows), [[0], [1], [2], [3]]
+    expected = literal(f, rows.to_numpy(), target, features, np.ones(25))
     assert np.abs(few - expected).max() <= roundoff(25**2, target**2)
     by_kinds = imp.fit(model, many).importances_
     assert np.abs(by_kinds - few).max() <= roundoff(len(many), target**2)
@@ -455,7 +455,7 @@ def test_intervals_cover(name):
     for seed in range(n_draws):
         rows = correlated(rng, 500) if name == "linear" else rng.random((500, 4))
         frame = imp.set_params(random_state=seed).fit(model, rows).interval()
-        frame = frame.sort_values("entry")
+        frame = frame.sort_values("feature")
         hits += (frame["lower"] <= expected) & (expected <= frame["upper"])
     covered = hits.to_numpy() / n_draws
     assert 0.93 <= covered.mean() <= 0.97
@@ -499,7 +499,7 @@ def test_influences_are_the_derivative_by_weights():
         imp = ShapleyImportance(
             loss="squared_error",
             estimation="exact",
-            features=SOME,  # two entries: one pair of orders has all coalitions
+            features=SOME,  # two features: one pair of orders has all coalitions
             keep_rows=True,
             random_state=0,
         ).fit(model, X, Y)
@@ -538,8 +538,8 @@ def test_several_outputs_and_classes():
     assert imp.estimation_ == "exact"
     for o, label in enumerate(forest.classes_):
         f = lambda X, o=o: forest.predict_proba(X)[:, o]  # noqa: E731
-        entries = list(COLUMNS.values())
-        expected = literal(f, X, 1.0 * (labels == label), entries, np.ones(N))
+        features = list(COLUMNS.values())
+        expected = literal(f, X, 1.0 * (labels == label), features, np.ones(N))
         assert close(imp.importances_per_output_[:, o], expected, 1.0)
 
 

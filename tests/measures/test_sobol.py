@@ -338,7 +338,7 @@ def test_table_and_comparison():
     imp = SobolImportance(order="first").fit(f, frame)
     table = imp.to_frame()
     assert isinstance(table, pl.DataFrame)
-    order = [table["entry"].to_list().index(name) for name in "abcde"]
+    order = [table["feature"].to_list().index(name) for name in "abcde"]
     np.testing.assert_array_equal(table["total"].to_numpy()[order], imp.total_)
     assert table["importance"].to_list() == table["first_order"].to_list()
     together = compare_importances(
@@ -352,10 +352,10 @@ def test_table_and_comparison():
         },
     )
     alone = SobolImportance().fit(MODELS["forest"], X)
-    of_entries = together.loc[alone.entry_names_]
+    of_features = together.loc[alone.features_]
     for name, expected in (("total", alone.total_), ("first", alone.first_order_)):
         (column,) = (c for c in together.columns if c.endswith(f"/{name}"))
-        np.testing.assert_allclose(of_entries[column], expected, rtol=1e-12)
+        np.testing.assert_allclose(of_features[column], expected, rtol=1e-12)
 
 
 def test_bars_of_two_parts():

@@ -128,7 +128,7 @@ def test_surfaces_as_drawn():
     assert [ax.get_title() for ax in display.axes_[:2]] == titles
     first = imp.surfaces_["x0", "x1"][0]
     assert display.axes_[0].get_xlim() == (first[0], first[-1])
-    assert len(imp.plot_surfaces(max_entries=1).axes_) < len(display.axes_)
+    assert len(imp.plot_surfaces(max_features=1).axes_) < len(display.axes_)
     with pytest.raises(ValueError, match="4 panels"):
         imp.plot_surfaces(ax=display.axes_[:3])
     plt.close("all")
@@ -163,7 +163,7 @@ def test_pairs_of_a_fitted_interaction():
     imp = PartialDependenceImportance(pairs=interactions.top_pairs(2))
     display = imp.fit(forest, iris.data).plot_surfaces()
     assert list(imp.surfaces_) == interactions.top_pairs(2)
-    strongest = interactions.to_frame()["entry"][0]
+    strongest = interactions.to_frame()["feature"][0]
     ax = display.axes_[0]
     assert f"{ax.get_xlabel()}:{ax.get_ylabel()}".replace("\n", " ") == strongest
     titles = [ax.get_title().splitlines() for ax in display.axes_[:3]]
@@ -229,7 +229,7 @@ def test_bad_input():
         (lambda: plain.plot_curves(kind="ice"), "`kind` must be one of"),
         (lambda: plain.plot_curves(band=80), "`band` must lie between 0 and 1"),
         (lambda: plain.plot_surfaces(effect="main"), "`effect` must be one of"),
-        (lambda: plain.plot_surfaces(max_entries=0), "max_entries"),
+        (lambda: plain.plot_surfaces(max_features=0), "max_features"),
     ]
     for draw, message in cases:
         with pytest.raises(ValueError, match=message):

@@ -211,11 +211,11 @@ def test_sparse_and_framed_input():
     for container in (sparse.csr_array(X), sparse.csc_matrix(X), X.tolist()):
         found = CoefficientImportance().fit(model, container, y)
         assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
-        assert found.entry_names_ == ["x0", "x1", "x2", "x3"]
+        assert found.features_ == ["x0", "x1", "x2", "x3"]
     frame = pd.DataFrame(X, columns=list("abcd"))
     found = CoefficientImportance().fit(LinearRegression().fit(frame, y), frame, y)
     assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
-    assert found.to_frame()["entry"].iloc[0] == "d"
+    assert found.to_frame()["feature"].iloc[0] == "d"
 
 
 def test_rows_in_several_blocks():
@@ -321,10 +321,10 @@ def test_names_come_from_the_estimator_where_there_is_no_x():
     absolute = CoefficientImportance(statistic="absolute")
 
     absolute.fit(LinearRegression().fit(frame, y))
-    assert absolute.entry_names_ == ["a", "b", "c"]
+    assert absolute.features_ == ["a", "b", "c"]
     assert_array_equal(absolute.feature_names_in_, ["a", "b", "c"])
     absolute.fit(LinearRegression().fit(X, y))
-    assert absolute.entry_names_ == ["x0", "x1", "x2"]
+    assert absolute.features_ == ["x0", "x1", "x2"]
     assert absolute.n_features_in_ == 3
     assert not hasattr(absolute, "feature_names_in_")
     assert clone(absolute).statistic == "absolute"

@@ -90,8 +90,8 @@ def test_numbers_beyond_single_precision(library):
 
 @pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "coo_array"])
 @pytest.mark.parametrize("native", [False, True], ids=["wrapper", "native"])
-def test_absent_entries_are_missing_to_xgboost(form, native):
-    """An entry that a sparse X does not store is missing, a zero of an array is 0."""
+def test_absent_features_are_missing_to_xgboost(form, native):
+    """A feature that a sparse X does not store is missing, a zero of an array is 0."""
     xgb = library_of("xgboost")
     X, y = half_zeros()
     model = xgb.XGBRegressor(**XGB).fit(getattr(sparse, form)(X), y)
@@ -285,6 +285,6 @@ def test_catboost_matches_columns_by_name():
         found = measure.fit(model, turned, y)
         back = found.importances_[[4, 1, 2, 3, 0]]
         np.testing.assert_allclose(back, expected, rtol=1e-9)
-        assert found.entry_names_ == list(turned.columns)
+        assert found.features_ == list(turned.columns)
         path = getattr(found, "response_path_", "trees")
         assert path.startswith("trees")

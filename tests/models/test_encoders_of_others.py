@@ -100,7 +100,7 @@ def test_options_of_category_encoders():
     check_read(make_pipeline(part, clone(TREE)), X, y)
     behind = make_pipeline(encoders.HelmertEncoder(), clone(TREE)).fit(X, y)
     imp = ImpurityImportance().fit(behind, X)
-    assert imp.entry_names_ == list("abcd")
+    assert imp.features_ == list("abcd")
     shares = behind[-1].feature_importances_
     first = [name[0] for name in behind[:-1].get_feature_names_out()]
     of_input = [shares[np.array(first) == name].sum() for name in "abcd"]

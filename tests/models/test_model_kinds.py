@@ -138,14 +138,14 @@ def test_standard_errors_of_each_output(measure, n_samples):
     display = measure.plot(per_output=True)
     (of_outputs,) = display.intervals.values()
     plt.close(display.figure_)
-    names = measure.entry_names_
+    names = measure.features_
     for o, output in enumerate(["y0", "y1"]):
         alone = measure.fit(lambda X, o=o: model(X)[:, o], X, sample_weight=weight)
         expected, size = alone.standard_errors_, alone.importances_.max()
-        found = table[table["output"] == output].set_index("entry").loc[names]
+        found = table[table["output"] == output].set_index("feature").loc[names]
         np.testing.assert_allclose(found["standard_error"], expected, atol=1e-9 * size)
         np.testing.assert_array_equal(of_outputs[output], found[["lower", "upper"]])
-        own = alone.to_frame(per_output=True).set_index("entry").loc[names]
+        own = alone.to_frame(per_output=True).set_index("feature").loc[names]
         np.testing.assert_array_equal(own["standard_error"], expected)
 
 
@@ -335,7 +335,7 @@ MEASURES = {
     "first": SobolImportance(order="first"),
     "interaction": InteractionImportance(),
     "H": InteractionImportance(statistic="h"),
-    "H of entries": InteractionImportance(statistic="h_overall"),
+    "H of features": InteractionImportance(statistic="h_overall"),
     "firm": FIRMImportance(),
     "firm of a line": FIRMImportance(method="linear"),
 }

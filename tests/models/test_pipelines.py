@@ -41,8 +41,8 @@ def same_as_black_box(measure, model, X, path, **parameters):
         np.testing.assert_allclose(
             getattr(measure, name), slow[name], rtol=1e-9, atol=1e-11, err_msg=name
         )
-    for entry, (grid, curve) in slow.get("curves_", {}).items():
-        own_grid, own_curve = measure.curves_[entry]
+    for feature, (grid, curve) in slow.get("curves_", {}).items():
+        own_grid, own_curve = measure.curves_[feature]
         np.testing.assert_array_equal(own_grid, grid)
         np.testing.assert_allclose(own_curve, curve, rtol=1e-9, atol=1e-11)
 

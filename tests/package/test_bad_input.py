@@ -181,7 +181,7 @@ MISUSES = {
     "short y": (
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y[:5]),
         ValueError,
-        "y has 5 entries, but X has 60 rows",
+        "y has 5 features, but X has 60 rows",
     ),
     "negative weights": (
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y, sample_weight=-Y),
@@ -261,7 +261,7 @@ MISUSES = {
     "short y of surrogates": (
         lambda: SurrogateTreePredictor(TREE).fit(X, Y[:5]),
         ValueError,
-        "y has 5 entries, but X has 60 rows",
+        "y has 5 features, but X has 60 rows",
     ),
     "unknown letter": (
         lambda: OligomerWeights({1: np.eye(3, 4)}).weights_of("N"),

@@ -97,11 +97,11 @@ def test_fit_attributes_and_refit(case):
     assert np.array_equal(importance.importances_, first)
     if hasattr(importance, "pairs_"):
         return
-    assert importance.entry_names_ == list(X.columns)
+    assert importance.features_ == list(X.columns)
     assert importance.importances_per_output_.shape == (4, 1)
     assert len(importance.output_names_) == 1
     frame = importance.to_frame()
-    expected = ["entry", "importance", "standard_error", "rank"]
+    expected = ["feature", "importance", "standard_error", "rank"]
     assert list(frame.columns)[:4] == expected
     assert isinstance(frame, pd.DataFrame)
     assert frame["importance"].is_monotonic_decreasing
@@ -181,7 +181,7 @@ def test_bad_width_and_length_are_refused(case):
         with pytest.raises(ValueError, match="X has 3 columns"):
             importance.fit(model, X.iloc[:, :3], Y)
     if type(importance).__name__ != "ConnectionWeightImportance":  # reads no data
-        with pytest.raises(ValueError, match="79 entries"):
+        with pytest.raises(ValueError, match="79 features"):
             importance.fit(model, X, Y[:-1])
 
 

@@ -84,7 +84,9 @@ def test_api_reference_has_every_public_name(module):
         if name == module:
             options = r":toctree: generated\n(?:   :template: .+\n)?\n"
             lists = re.findall(options + r"((?:   \w+\n)+)", section)
-            found |= {entry.strip() for block in lists for entry in block.split("\n")}
+            found |= {
+                feature.strip() for block in lists for feature in block.split("\n")
+            }
     public = importlib.import_module(module).__all__
     assert found - {""} == set(public)
 

@@ -52,14 +52,14 @@ def test_interrupt_keeps_what_is_done_and_leaves_no_process():
         cwd=Path(__file__).parents[2],
     )
     for _ in range(3):
-        assert process.stdout.readline() == "entry\n"
+        assert process.stdout.readline() == "feature\n"
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     n_known, what = out.splitlines()[-1].split()
     assert what == "known"
     assert 3 <= int(n_known) < 60
     assert f"Interrupted after {n_known} of 60 steps" in err
-    assert f"{60 - int(n_known)} of 60 entries have no importance" in err
+    assert f"{60 - int(n_known)} of 60 features have no importance" in err
     gone = group_is_gone(process.pid)
     if not gone:
         os.killpg(process.pid, signal.SIGKILL)
@@ -91,10 +91,10 @@ MEASURES = {
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_an_interrupted_measure_keeps_what_a_stop_keeps(name):
-    """The entries, or trees, that were done; a warning tells of the interrupt."""
+    """The features, or trees, that were done; a warning tells of the interrupt."""
     measure, model = MEASURES[name]
-    found, after = [], 4 if name == "pairs" else 2  # single entries come before pairs
-    for callback in interrupting("entry", after):
+    found, after = [], 4 if name == "pairs" else 2  # single features come before pairs
+    for callback in interrupting("feature", after):
         fitted = clone(measure).set_callbacks(callback)
         with (
             joblib.parallel_config(backend="threading"),
@@ -110,7 +110,9 @@ def test_an_interrupted_measure_keeps_what_a_stop_keeps(name):
         interrupted.standard_errors_, stopped.standard_errors_
     )
     (of_interrupt,) = told - told_of_stop
-    assert re.match(r"Interrupted after \d of 6 steps, entry by entry", of_interrupt)
+    assert re.match(
+        r"Interrupted after \d of 6 steps, feature by feature", of_interrupt
+    )
     assert told_of_stop <= told
 
 

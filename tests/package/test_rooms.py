@@ -1,4 +1,4 @@
-"""The rooms of the package: which may import which, and how large they are."""
+"""The rooms of the package: which may import which, and how they are named."""
 
 import ast
 import importlib
@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import skvarimp
-from skvarimp._response.contract import Response
 
 ROOT = Path(skvarimp.__file__).parent
 FLOORS = (  # each imports those before it
@@ -30,8 +29,6 @@ FLOORS = (  # each imports those before it
     "_partitions",  # so no room imports it
 )
 FREE = {"exceptions", "_types", "feature_functions"}  # any room may import these
-LINES, MODULES, METHODS, PARAMETERS = 400, 16, 12, 6
-ENGINE = ("_running", "_compiled", "_data", "_models", "_response", "_partitions")
 
 parse = cache(ast.parse)
 SOURCES = {
@@ -79,25 +76,6 @@ def test_an_upward_import_is_found(line, room):
     assert list(found) == [("_models/a.py", room)]
 
 
-def parameters(function):
-    """The names of a function's parameters, without those of methods themselves."""
-    of = function.args
-    names = [argument.arg for argument in of.posonlyargs + of.args + of.kwonlyargs]
-    return [name for name in names if name not in ("self", "cls")]
-
-
-def test_no_function_of_the_engine_has_many_parameters():
-    """A dataclass says what belongs together."""
-    functions = [
-        (path.as_posix(), node.name, len(parameters(node)))
-        for path, source in SOURCES.items()
-        if path.parts[0] in ENGINE
-        for node in ast.walk(parse(source))
-        if isinstance(node, ast.FunctionDef)
-    ]
-    assert not [found for found in functions if found[2] > PARAMETERS]
-
-
 def imported_modules(source, modules):
     """Modules of the package that a module imports, for type hints, too."""
     for node in ast.walk(parse(source)):
@@ -140,13 +118,6 @@ def test_a_circle_is_found():
     assert in_circles(sources) == {"skvarimp.a", "skvarimp.b", "skvarimp.c"}
 
 
-def test_no_module_is_long():
-    """In Python or in Cython."""
-    paths = [*ROOT.rglob("*.py"), *ROOT.rglob("*.pyx")]
-    lengths = {path: len(path.read_text("utf8").splitlines()) for path in paths}
-    assert not {path.as_posix(): n for path, n in lengths.items() if n > LINES}
-
-
 def test_no_class_name_is_used_twice():
     """One word for each notion, in all rooms."""
     classes = Counter(
@@ -156,12 +127,6 @@ def test_no_class_name_is_used_twice():
         if isinstance(node, ast.ClassDef)
     )
     assert not {name: n for name, n in classes.items() if n > 1}
-
-
-def test_no_folder_is_full():
-    """Modules that lie in one folder, without its `__init__`."""
-    counts = Counter(p.parent.as_posix() for p in SOURCES if p.name != "__init__.py")
-    assert not {folder: n for folder, n in counts.items() if n > MODULES}
 
 
 def test_every_room_says_what_it_is_for():
@@ -174,21 +139,6 @@ def test_every_room_says_what_it_is_for():
     ]
     assert not silent
     assert set(FLOORS) <= {folder.as_posix() for folder in folders}
-
-
-def subclasses(kind):
-    """A class and all that derive from it."""
-    return [kind, *(c for below in kind.__subclasses__() for c in subclasses(below))]
-
-
-importlib.import_module("skvarimp._response.lowering")  # with all that derive from it
-
-
-@pytest.mark.parametrize("kind", subclasses(Response), ids=lambda kind: kind.__name__)
-def test_a_response_fits_on_a_page(kind):
-    """No response class has more than twelve methods of its own."""
-    own = [value for value in vars(kind).values() if inspect.isroutine(value)]
-    assert len(own) <= METHODS
 
 
 def test_each_method_is_described():

@@ -167,9 +167,7 @@ def test_defaults_are_of_their_hint(kind):
 def test_common_results_are_typed():
     """What every fitted measure has."""
     hints = typing.get_type_hints(BaseImportance)
-    assert {"importances_", "standard_errors_", "ranking_", "entry_names_"} <= set(
-        hints
-    )
+    assert {"importances_", "standard_errors_", "ranking_", "features_"} <= set(hints)
 
 
 def test_the_script_for_type_checkers_runs():

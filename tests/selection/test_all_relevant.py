@@ -417,8 +417,8 @@ def test_plot(n_columns):
         assert labels[-1] == "largest copy"
     legend = display.figure_.legends[0].get_texts()
     assert legend[0].get_text() == f"selected ({n_columns - 2})"
-    with pytest.raises(ValueError, match="max_entries"):
-        AllRelevantDisplay(values, copies, names, states).plot(max_entries=0)
+    with pytest.raises(ValueError, match="max_features"):
+        AllRelevantDisplay(values, copies, names, states).plot(max_features=0)
 
 
 def test_plot_of_a_selector():

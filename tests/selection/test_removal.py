@@ -232,9 +232,9 @@ def test_a_column_that_is_given_as_a_vector():
     found = leave_out_importances(
         model, X, y, features=["text", "age"], removal="drop", cv=2
     )
-    for entry, other in zip(["text", "age"], found.differences.T):
-        parts = [("text", CountVectorizer(), "text")] if entry != "text" else []
-        numbers = [name for name in NUMBERS if name != entry]
+    for feature, other in zip(["text", "age"], found.differences.T):
+        parts = [("text", CountVectorizer(), "text")] if feature != "text" else []
+        numbers = [name for name in NUMBERS if name != feature]
         parts.append(("rest", StandardScaler(), numbers))
         by_hand = make_pipeline(ColumnTransformer(parts), Ridge())
         for train, held_out in KFold(2).split(X):

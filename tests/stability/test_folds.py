@@ -33,7 +33,7 @@ def test_folds_are_the_plain_loop(rows, cv):
         per_output = found.importances_per_output[fold]
         np.testing.assert_allclose(per_output, alone.importances_per_output_)
     assert len(found.importances) == fold + 1
-    assert found.entry_names == alone.entry_names_
+    assert found.feature_names == alone.features_
     assert found.output_names == alone.output_names_
 
 
@@ -68,7 +68,7 @@ def test_statistics_by_hand():
     assert folds.ranks.tolist() == [[1, 2.5, 2.5], [2, 1, 3], [2, 1, 3]]
     assert folds.ranking.tolist() == [2, 1, 3]
     frame = folds.to_frame()
-    assert frame["entry"].tolist() == ["b", "a", "c"]
+    assert frame["feature"].tolist() == ["b", "a", "c"]
     assert frame["lowest"].tolist() == [1, 1, -1]
     assert frame["highest"].tolist() == [6, 3, 1]
     assert frame["best_rank"].tolist() == [1, 1, 2.5]
@@ -96,7 +96,7 @@ def test_spread_is_no_standard_error():
 def test_permuted_columns_permute_everything():
     """Ranks too: ties do not depend on the order of the columns."""
     order = np.array([3, 0, 5, 1, 4, 2])
-    Z = np.column_stack([X[:, :4], np.zeros((60, 2))])  # two entries at exactly 0
+    Z = np.column_stack([X[:, :4], np.zeros((60, 2))])  # two features at exactly 0
     one = importance_across_folds(LINEAR, Z, Y, OBSERVED)
     other = importance_across_folds(LINEAR, Z[:, order], Y, OBSERVED)
     np.testing.assert_allclose(other.importances, one.importances[:, order], atol=1e-12)

@@ -86,25 +86,25 @@ def zero_one(y, model, row):
     ),
 )
 def test_definition(case, removal):
-    """The plain loop over folds, rows and entries, groups among them."""
+    """The plain loop over folds, rows and features, groups among them."""
     estimator, y, loss = case
-    entries = [0, 3, [1, 2]]
+    features = [0, 3, [1, 2]]
     classifier = loss is not squared
     splitter = (StratifiedKFold if classifier else KFold)(4)
     splits = list(splitter.split(X, y))
     found = leave_out_importances(
-        estimator, X, y, features=entries, cv=4, removal=removal
+        estimator, X, y, features=features, cv=4, removal=removal
     )
     expected = [
-        literal(estimator, X, y, np.atleast_1d(entry), splits, loss)
-        for entry in entries
+        literal(estimator, X, y, np.atleast_1d(feature), splits, loss)
+        for feature in features
     ]
     means, errors = np.array(expected).T
     # solvers of linear classifiers stop at a tolerance
     rounding = 1e-9 if loss is squared else 1e-2
     np.testing.assert_allclose(found.importances, means, rounding, rounding)
     np.testing.assert_allclose(found.standard_errors, errors, rounding, rounding)
-    assert found.entry_names == ["x0", "x3", "x1+x2"]
+    assert found.feature_names == ["x0", "x3", "x1+x2"]
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_intervals_and_p_values():
     for seed in range(150):
         Z, y, truth = linear_gaussian(seed)
         found = leave_out_importances(LINEAR, Z, y)
-        table = found.interval().sort_values("entry")
+        table = found.interval().sort_values("feature")
         inside.append(
             (table["lower"].to_numpy() <= truth) & (truth <= table["upper"].to_numpy())
         )
@@ -270,7 +270,7 @@ def test_columns_without_effect():
     assert found.importances[-1] == 0.0
     assert found.standard_errors[-1] == 0.0
     assert found.pvalues[-1] == 1.0
-    table = found.to_frame().set_index("entry")
+    table = found.to_frame().set_index("feature")
     assert table.loc["x6", ["lower", "upper"]].tolist() == [0.0, 0.0]
 
 
@@ -287,7 +287,7 @@ def test_p_values_without_error():
 
 
 def losses_of(rows, columns=3, seed=0):
-    """Held-out losses by hand, (n_samples, 1 + n_entries)."""
+    """Held-out losses by hand, (n_samples, 1 + n_features)."""
     return np.random.default_rng(seed).random((rows, 1 + columns))
 
 
@@ -397,7 +397,7 @@ def test_pipelines_that_ask_for_columns_by_name(library):
     )
     model = make_pipeline(encode, RefittedRidge())
     found = leave_out_importances(model, frame, y, cv=3)
-    assert found.entry_names == ["age", "city", "size"]
+    assert found.feature_names == ["age", "city", "size"]
     assert isinstance(found.to_frame(), library.DataFrame)
     assert found.importances[1] > 0.5
     assert abs(found.importances[2]) < 0.1
@@ -573,15 +573,15 @@ def test_one_column_and_every_column():
     assert found.importances[0] == pytest.approx(total / 60)
 
 
-@pytest.mark.parametrize("n_entries", [5, 20, 100])
-def test_plot(n_entries):
-    """Bars with intervals that are not symmetric; a note where entries are left out."""
+@pytest.mark.parametrize("n_features", [5, 20, 100])
+def test_plot(n_features):
+    """Bars with intervals that are not symmetric; a note on features left out."""
     random = np.random.default_rng(0)
-    found = estimates(random.standard_normal(n_entries), np.full(n_entries, 0.3))
+    found = estimates(random.standard_normal(n_features), np.full(n_features, 0.3))
     display = found.plot()
     assert display.ax_.get_xlabel().startswith("increase of the held-out loss")
-    assert len(display.bars_) == min(n_entries, 30)
+    assert len(display.bars_) == min(n_features, 30)
     ends = display.errors_[2][0].get_segments()[0][:, 0]
     table = found.interval()
     np.testing.assert_allclose(ends, table.loc[0, ["lower", "upper"]].astype(float))
-    assert "100 entries" in repr(found) or n_entries != 100
+    assert "100 features" in repr(found) or n_features != 100

@@ -48,7 +48,7 @@ def test_null_is_the_plain_loop():
 
 
 def test_p_values_are_the_plain_loop():
-    """Ties count; an entry that is always 0 has p = 1."""
+    """Ties count; a feature that is always 0 has p = 1."""
     random = np.random.default_rng(0)
     null = np.round(random.exponential(size=(30, 4)), 1) * [1.0, 5.0, 0.0, 1.0]
     own = np.array([1.0, 40.0, 0.0, null[:, 3].max()])
@@ -111,14 +111,14 @@ def critical(n):
 @pytest.mark.thorough
 @pytest.mark.parametrize("n_permutations", [4, 19])
 def test_p_values_on_noise_are_uniform(n_permutations):
-    """Of each entry, and of the smallest family-wise one; others are found out."""
+    """Of each feature, and of the smallest family-wise one; others are found out."""
     n = 400 if n_permutations == 4 else 150
     results = noise_p_values(slopes, n, n_permutations, normal)
     single = np.array([found.pvalues[0] for found in results])
     assert distance_from_uniform(single, n_permutations) < critical(n)
     family = np.array([found.familywise_pvalues.min() for found in results])
     assert distance_from_uniform(family, n_permutations) < critical(n)
-    # The smallest of several entries is not uniform: this test has power,
+    # The smallest of several features is not uniform: this test has power,
     smallest = np.array([found.pvalues.min() for found in results])
     assert distance_from_uniform(smallest, n_permutations) > critical(n)
     if n_permutations == 4:  # and sees a p-value without the one for y itself.
@@ -179,14 +179,14 @@ def test_signal_gets_the_smallest_possible_p_value(cv):
         assert np.all(p[[0, 2]] == 1 / 20)
         assert np.all(p[[1, 3, 4]] > 0.05)
     frame = found.to_frame()
-    assert set(frame["entry"][:2]) == {"x0", "x2"}
-    first = frame.set_index("entry").loc["x0"]
+    assert set(frame["feature"][:2]) == {"x0", "x2"}
+    first = frame.set_index("feature").loc["x0"]
     np.testing.assert_allclose(first["null_mean"], found.null[:, 0].mean())
     np.testing.assert_allclose(first["null_sd"], found.null[:, 0].std())
 
 
 def test_family_wise_p_values_do_not_depend_on_units():
-    """An entry whose importance varies a thousand times more drowns no other."""
+    """A feature whose importance varies a thousand times more drowns no other."""
     random = np.random.default_rng(0)
     null = random.exponential(size=(99, 3))
     own = np.array([30.0, 1.0, 1.0])
@@ -310,7 +310,7 @@ def test_false_discovery_rate():
     found = NullImportances([f"x{j}" for j in range(12)], own, null)
     expected = oracle.multipletests(found.pvalues, method="fdr_bh")[1]
     np.testing.assert_allclose(found.fdr_pvalues, expected, rtol=1e-12)
-    table = found.to_frame().set_index("entry")
+    table = found.to_frame().set_index("feature")
     assert table.loc["x3", "fdr_p_value"] == found.fdr_pvalues[3]
     assert np.all(found.fdr_pvalues >= found.pvalues)
 
@@ -356,7 +356,7 @@ def family_wise(standard):
     return (1 + (largest >= standard[0]).sum(axis=0)) / len(standard)
 
 
-def test_all_targets_alike_standardise_an_entry():
+def test_all_targets_alike_standardise_an_feature():
     """y is one of its own permutations: its importance enters the spread too."""
     random = np.random.RandomState(0)
     differs = False

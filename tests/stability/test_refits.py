@@ -1,4 +1,4 @@
-"""What refits have in common: entries, containers, seeds, workers, callbacks."""
+"""What refits have in common: features, containers, seeds, workers, callbacks."""
 
 import pickle
 
@@ -49,11 +49,11 @@ def global_state():
         FIRMImportance(feature_functions=[Product(0, 1), Product(2, 3)]),
     ],
 )
-def test_entries_need_not_be_columns(function, measure):
+def test_features_need_not_be_columns(function, measure):
     """Groups, pairs and feature functions, with their names."""
     found = function(LINEAR, X, Y, measure, **few(function))
-    names = clone(measure).fit(LinearRegression().fit(X, Y), X, Y).entry_names_
-    assert found.entry_names == names
+    names = clone(measure).fit(LinearRegression().fit(X, Y), X, Y).features_
+    assert found.feature_names == names
     assert values(found).shape[1] == 2
 
 
@@ -111,7 +111,7 @@ def test_containers(function):
     target = pd.Series(Y, index=np.arange(60)[::-1])  # taken by position
     found = function(LINEAR, frame, target, OBSERVED, **few(function, random_state=0))
     np.testing.assert_allclose(values(found), expected, rtol=1e-9)
-    assert found.entry_names == names
+    assert found.feature_names == names
 
 
 SAMPLED = PermutationImportance(estimation="sampled", n_repeats=1, features=[0, 1])
@@ -249,7 +249,7 @@ def test_results_of_refits_are_shown_in_a_line():
     """Not as pages of arrays, at the end of a notebook's cell."""
     measure = SensitivityImportance()
     folds = importance_across_folds(Ridge(), X, Y, measure, cv=3)
-    assert repr(folds) == "<importances of 6 entries over 3 folds: to_frame()>"
+    assert repr(folds) == "<importances of 6 features over 3 folds: to_frame()>"
     null = null_importances(Ridge(), X, Y, measure, n_permutations=2, random_state=0)
-    shown = "<importances of 6 entries, and for 2 shuffled targets: to_frame()>"
+    shown = "<importances of 6 features, and for 2 shuffled targets: to_frame()>"
     assert repr(null) == shown

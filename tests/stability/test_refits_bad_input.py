@@ -33,7 +33,7 @@ BAD = {
         ValueError,
         "'contrast'",
     ),
-    "unknown entry": (
+    "unknown feature": (
         dict(importance=SensitivityImportance(features=["age"])),
         ValueError,
         "'age' is not among",
@@ -41,7 +41,7 @@ BAD = {
     "estimator is a class": (dict(estimator=Ridge), TypeError, "`estimator`"),
     "estimator has no fit": (dict(estimator=np.mean), TypeError, "`estimator`"),
     "X is a vector": (dict(X=Y), ValueError, "2-dimensional"),
-    "y too short": (dict(y=Y[:-1]), ValueError, "59 entries"),
+    "y too short": (dict(y=Y[:-1]), ValueError, "59 features"),
     "y is NaN": (dict(y=np.full(60, np.nan)), ValueError, "y contains NaN"),
     "cv of one": (dict(cv=1), ValueError, "'cv'"),
     "cv is a word": (dict(cv="five"), ValueError, "'cv'"),
@@ -52,7 +52,7 @@ BAD = {
         "without training or held-out rows",
     ),
     "cv beyond the rows": (dict(cv=[([1, 2], [60])]), ValueError, "does not have"),
-    "weights too short": (dict(sample_weight=[1.0]), ValueError, "must have 60 entr"),
+    "weights too short": (dict(sample_weight=[1.0]), ValueError, "must have 60 values"),
     "negative weights": (dict(sample_weight=-np.ones(60)), ValueError, "non-negative"),
     "groups too short": (dict(groups=[1, 2]), ValueError, "`groups` must have 60"),
     "params": (dict(params="groups"), ValueError, "'params'"),
@@ -135,7 +135,7 @@ def test_models_keep_the_callers_numpy_settings(function):
 
 @pytest.mark.parametrize("function", [importance_across_folds, null_importances])
 def test_no_mean_is_taken_over_infinite_importances(function):
-    """An error that names the entry, not a mean or a p-value."""
+    """An error that names the feature, not a mean or a p-value."""
     X = np.random.default_rng(0).normal(size=(40, 4))
     unbounded = FilterImportance(
         score_func=lambda X, y: np.array([1.0, 2.0, np.inf, 0.5])

@@ -44,13 +44,13 @@ def check_curves(model, X, method="auto", features=None):
     """Curves equal the model's own, XGBoost's to its rounding; returns the response."""
     problem = make_problem(model, X, None, None, method)
     table, base = problem.table, problem.base
-    entries = resolve_features(features, table.names, table.n_columns)
-    fast = problem.response(entries)  # any warning would be an error
+    features = resolve_features(features, table.names, table.n_columns)
+    fast = problem.response(features)  # any warning would be an error
     assert not fast.path.startswith("black box"), fast.path
     slow, rows = BlackBoxResponse(problem.model, len(base)), np.arange(table.n_samples)
     largest = 0.0
-    for entry in entries:
-        move = make_move(table, problem.weights, entry, "all")
+    for feature in features:
+        move = make_move(table, problem.weights, feature, "all")
         gap = fast.curves(table, rows, move, base) - slow.curves(
             table, rows, move, base
         )

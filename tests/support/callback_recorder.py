@@ -6,10 +6,10 @@ import pytest
 class Recorder:
     """Notes what happens; asks to stop once `stop_after` steps have ended.
 
-    A step is a task of one name: an "entry", a "refit", a "step" of a selection.
+    A step is a task of one name: an "feature", a "refit", a "step" of a selection.
     """
 
-    def __init__(self, stop_after=None, fail_after=None, step="entry", error=None):
+    def __init__(self, stop_after=None, fail_after=None, step="feature", error=None):
         self.error = error or RuntimeError("the callback failed")
         pytest.importorskip("sklearn.callback")  # new in scikit-learn 1.9
         self.stop_after, self.fail_after, self.step = stop_after, fail_after, step

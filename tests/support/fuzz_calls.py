@@ -79,7 +79,7 @@ def check_importances(importance, ours):
         kept = importance.influences_
         require(kept.shape[1:] == values.shape, "influences_ of another shape")
     frame = importance.to_frame()
-    columns = {"entry", "importance", "standard_error", "rank"}
+    columns = {"feature", "importance", "standard_error", "rank"}
     if getattr(importance, "directions_", None) is not None:
         columns.add("direction")
     if getattr(importance, "monte_carlo_errors_", None) is not None:

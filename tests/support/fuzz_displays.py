@@ -21,7 +21,7 @@ def draw_something(draw, draw_and_close, some_importance, names):
     which = draw(st.integers(0, 5))
     if which == 0:
         shown = chosen(draw, [values, values.tolist(), values[:0], "abc", None])
-        given = {"max_entries": chosen(draw, [30, 1, *ODD])}
+        given = {"max_features": chosen(draw, [30, 1, *ODD])}
         state = (ImportanceDisplay, shown, labels, errors, given)
 
         def call(ours):
@@ -69,7 +69,7 @@ def draw_something(draw, draw_and_close, some_importance, names):
     method = chosen(
         draw, ["plot", "plot_curves", "plot_association", "curves", "matrix"]
     )
-    given = {} if method == "plot" else {"max_entries": chosen(draw, [1, *ODD])}
+    given = {} if method == "plot" else {"max_features": chosen(draw, [1, *ODD])}
 
     def call(ours):
         importance.fit(model, data.X, y)

@@ -46,7 +46,7 @@ def tell(line):
 
 
 def main():
-    """Tell of every step, and then how many entries have an importance."""
+    """Tell of every step, and then how many features have an importance."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     X = np.random.default_rng(0).standard_normal((100, 60))
     measure = SensitivityImportance(scale=None, n_jobs=2, estimation="exact")

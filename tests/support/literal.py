@@ -41,7 +41,7 @@ def mean_curve(f, X, columns, values, weights=None):
 
 
 def standard_error(psi, weights=None):
-    """Of estimates whose rows have influences psi, (n_rows,) or (n_rows, n_entries).
+    """Of estimates whose rows have influences psi, (n_rows,) or (n_rows, n_features).
 
     (n / (n - 1) sum_i (w_i psi_i)^2)^(1/2), n rows of positive weight; w sums to 1.
     """

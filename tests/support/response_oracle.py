@@ -40,12 +40,12 @@ def reductions(problem, every):
     return wanted if every else wanted[:4]
 
 
-def walks_asked(problem, entries, grids, n_full):
-    """Yield (entries, requests): all grids, each move once.
+def walks_asked(problem, features, grids, n_full):
+    """Yield (features, requests): all grids, each move once.
 
     All reductions over the first `n_full` grids, four over the others; the scale
     differs by output. Groups and categories go through all values also where a grid is
-    named, and so do the entries that a dict does not name: the first walk has their
+    named, and so do the features that a dict does not name: the first walk has their
     moves.
     """
     scale = 1.0 + np.arange(len(problem.base))
@@ -55,16 +55,18 @@ def walks_asked(problem, entries, grids, n_full):
         request = Request(grid, wanted, scales)
         if g == 0:
             # the range alone is reduced for many columns at once
-            yield entries, [request, Request("equidistant", [Range()], [scale])]
+            yield features, [request, Request("equidistant", [Range()], [scale])]
             continue
-        moves = [make_move(problem.table, problem.weights, e, grid) for e in entries]
-        others = [e for e, m in zip(entries, moves) if grid == "all" or m.codes is None]
+        moves = [make_move(problem.table, problem.weights, e, grid) for e in features]
+        others = [
+            e for e, m in zip(features, moves) if grid == "all" or m.codes is None
+        ]
         if others:
             yield others, [request]
 
 
 class RememberedCurves(BlackBoxResponse):
-    """The black box, which is asked once about each entry and grid of a problem."""
+    """The black box, which is asked once about each feature and grid of a problem."""
 
     def __init__(self, problem):
         super().__init__(problem.model, len(problem.base))
@@ -75,7 +77,7 @@ class RememberedCurves(BlackBoxResponse):
         assert table is self._problem.table
         donors = None if move.donors is None else tuple(move.donors)
         own = move.codes is None
-        key = move.entry, donors, own, repr(np.asarray(move.values).tolist())
+        key = move.feature, donors, own, repr(np.asarray(move.values).tolist())
         if key not in self._known:
             every = np.arange(table.n_samples)
             of_every = super().curves(table, every, move, self._problem.base)
@@ -95,7 +97,7 @@ def check_equal(
 ):
     """Assert that a lowered response equals the black box, see `walks_asked`.
 
-    Relative 1e-9 per entry plus 1e-12 of the response's scale.
+    Relative 1e-9 per feature plus 1e-12 of the response's scale.
     """
     problem, fast = problem_of(model, X, weights, method)
     assert not fast.path.startswith("black box")
@@ -106,19 +108,19 @@ def check_response(problem, fast, features=None, grids=None, n_full=1):
     """Assert that a response equals the problem's model in everything; see above."""
     slow = RememberedCurves(problem)
     table = problem.table
-    entries = resolve_features(features, table.names, table.n_columns)
+    features = resolve_features(features, table.names, table.n_columns)
     grids = ["all", 4] if grids is None else grids
     size = np.abs(problem.base).max() + np.ptp(problem.base)
     rows = np.arange(table.n_samples)
-    for entry in entries:
-        move = make_move(table, problem.weights, entry, grids[0])
+    for feature in features:
+        move = make_move(table, problem.weights, feature, grids[0])
         a = fast.curves(table, rows, move, problem.base)
         b = slow.curves(table, rows, move, problem.base)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
         a = fast.mean_curves(table, rows, problem.weights, move, problem.base)
         b = slow.mean_curves(table, rows, problem.weights, move, problem.base)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
-    for some, asked in walks_asked(problem, entries, grids, n_full):
+    for some, asked in walks_asked(problem, features, grids, n_full):
         with np.errstate(divide="ignore", invalid="ignore"):  # ratios to a loss of 0
             a = run_walk(problem.walk(fast, some, asked))
             b = run_walk(problem.walk(slow, some, asked))
@@ -132,20 +134,20 @@ def check_response(problem, fast, features=None, grids=None, n_full=1):
                 for of_x, of_z in zip(x.curves or [], z.curves or []):
                     if of_z is not None:
                         _close(of_x, of_z, size, name)
-        if some is entries:
-            _same_states(problem, fast, slow, entries, asked)
+        if some is features:
+            _same_states(problem, fast, slow, features, asked)
     return fast
 
 
-def beside_black_box(problem, fast, entries, requests):
+def beside_black_box(problem, fast, features, requests):
     """(outcome of a response, that of the black box) of each reduction asked for."""
     slow = RememberedCurves(problem)
-    walks = (problem.walk(response, entries, requests) for response in (fast, slow))
+    walks = (problem.walk(response, features, requests) for response in (fast, slow))
     for of_fast, of_slow in zip(*map(run_walk, walks)):
         yield from zip(of_fast, of_slow)
 
 
-def _same_states(problem, fast, slow, entries, asked):
+def _same_states(problem, fast, slow, features, asked):
     """States of some rows, as estimates from drawn rows ask for."""
     from dataclasses import replace
 
@@ -154,7 +156,7 @@ def _same_states(problem, fast, slow, entries, asked):
     size = np.abs(problem.base).max() + np.ptp(problem.base)
     found = []
     for response in (fast, slow):
-        walk = problem.walk(response, entries, [asked[0]])
+        walk = problem.walk(response, features, [asked[0]])
         wanted = [[r for r in asked[0].reductions[:3]]]
         part = replace(
             walk,

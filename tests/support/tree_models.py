@@ -285,7 +285,7 @@ def walked(model, X, method="auto", features=FEATURES, weights=None, **kwargs):
     problem = make_problem(model, X, None, weights, method)
     fast = lowered(problem.model, problem.table)
     table = problem.table
-    entries = resolve_features(features, table.names, table.n_columns)
+    features = resolve_features(features, table.names, table.n_columns)
     wanted = [
         Pairs(),
         Observed(),
@@ -294,7 +294,7 @@ def walked(model, X, method="auto", features=FEATURES, weights=None, **kwargs):
         IndividualFlatness(),
     ]
     request = Request("all", wanted, [np.ones(len(problem.base))] * len(wanted))
-    return fast, run_walk(problem.walk(fast, entries, [request]), **kwargs)[0]
+    return fast, run_walk(problem.walk(fast, features, [request]), **kwargs)[0]
 
 
 def frame(n=60, seed=0):

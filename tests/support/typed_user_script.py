@@ -39,7 +39,7 @@ sensitivity = SensitivityImportance(
     random_state=np.random.default_rng(0),
 ).fit(model, X)
 first: np.float64 = sensitivity.importances_[0]
-names: list[str] = sensitivity.entry_names_
+names: list[str] = sensitivity.features_
 errors: NDArray[np.float64] | None = sensitivity.standard_errors_
 table = sensitivity.to_frame()
 

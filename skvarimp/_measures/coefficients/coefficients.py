@@ -77,7 +77,7 @@ class CoefficientImportance(WeightImportance):
         The importances have none; see `coefficient_errors_`.
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    entry_names_ : list of str
+    features_ : list of str
         Names of the columns.
     output_names_ : list of str
         Classes (of two, the second), or the columns of a frame y, or "y", or "y0",

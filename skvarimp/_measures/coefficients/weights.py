@@ -127,7 +127,7 @@ class ConnectionWeightImportance(WeightImportance):
         Connection weights have no standard errors.
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    entry_names_ : list of str
+    features_ : list of str
         Names of the columns.
     output_names_ : list of str
         Classes (of two, the second), or the columns of a frame y, or "y", or "y0",

@@ -40,13 +40,13 @@ def distinct_counts(F, limit):
 
     Parameters
     ----------
-    F : ndarray of shape (n_samples, n_entries)
+    F : ndarray of shape (n_samples, n_features)
     limit : int
         At least 2; counting stops above it.
 
     Returns
     -------
-    ndarray of shape (n_entries,)
+    ndarray of shape (n_features,)
     """
     limit = min(limit, len(F))  # there are no more values than rows
     low, high = F.min(axis=0), F.max(axis=0)  # NaN where a column holds one
@@ -97,7 +97,7 @@ def conditional_means(codes, scores, name):
         Groups from 0, none empty.
     scores : Scores
     name : str
-        Of the entry, for the warning.
+        Of the feature, for the warning.
 
     Returns
     -------
@@ -227,7 +227,7 @@ class Groups:
         return Groups(sizes, self.means, squares, self.scores)
 
     def without_influence(self, name):
-        """Root and error of one group, or where too few values of an entry repeat.
+        """Root and error of one group, or where too few values of a feature repeat.
 
         None elsewhere. Says so if too few values repeat: if the error of what is taken
         off for groups of one row is too large a part of the score's variance.

@@ -35,15 +35,15 @@ class Slopes:
 
     Attributes
     ----------
-    signed : ndarray of shape (n_entries, n_outputs)
+    signed : ndarray of shape (n_features, n_outputs)
         Q with its sign.
-    errors : ndarray of shape (n_entries,)
+    errors : ndarray of shape (n_features,)
         Standard errors of the mean of |Q| over the outputs.
-    ends : ndarray of shape (n_entries, 2)
+    ends : ndarray of shape (n_features, 2)
         Smallest and largest value of each feature.
-    lines : ndarray of shape (n_entries, 2, n_outputs)
+    lines : ndarray of shape (n_features, 2, n_outputs)
         Conditional expected scores at the ends.
-    influences : ndarray of shape (n_samples, n_entries) or None
+    influences : ndarray of shape (n_samples, n_features) or None
         Of the rows on the mean of |Q| over the outputs, where they are kept.
     """
 
@@ -59,7 +59,7 @@ def slopes(F, scores):
 
     Parameters
     ----------
-    F : ndarray of shape (n_samples, n_entries)
+    F : ndarray of shape (n_samples, n_features)
         Feature values, finite; not written to.
     scores : Scores
 
@@ -101,7 +101,7 @@ def sparse_slopes(X, scores):
 
     Parameters
     ----------
-    X : CSC of shape (n_samples, n_entries)
+    X : CSC of shape (n_samples, n_features)
         Columns of 0 and at most one other, finite value; not written to.
     scores : Scores
         Of rows that do not depend on each other.

@@ -1,4 +1,4 @@
-"""FIRM of all entries from the scores of the rows: which method, and its numbers.
+"""FIRM of all features from the scores of the rows: which method, and its numbers.
 
 Scores are a model's response, or the labels themselves.
 """
@@ -79,48 +79,48 @@ class Scores:
 
 
 class Estimates:
-    """Results of the entries, filled in as they come; NaN where they never came.
+    """Results of the features, filled in as they come; NaN where they never came.
 
     Attributes
     ----------
-    importances, signed : ndarray of shape (n_entries, n_outputs)
-    directions : ndarray of shape (n_entries, n_outputs)
+    importances, signed : ndarray of shape (n_features, n_outputs)
+    directions : ndarray of shape (n_features, n_outputs)
         Of conditional means.
-    errors : ndarray of shape (n_entries,)
-    influences : ndarray of shape (n_rows, n_entries) or None
+    errors : ndarray of shape (n_features,)
+    influences : ndarray of shape (n_rows, n_features) or None
         How much each row moves each importance, where it is kept.
-    methods : ndarray of shape (n_entries,)
+    methods : ndarray of shape (n_features,)
         Names.
-    ends : ndarray of shape (n_entries, 2)
-    lines : ndarray of shape (n_entries, 2, n_outputs)
+    ends : ndarray of shape (n_features, 2)
+    lines : ndarray of shape (n_features, 2, n_outputs)
         Conditional expected scores that are straight lines, at their ends.
     others : dict
-        Position of an entry -> (t, q) where they are not.
+        Position of a feature -> (t, q) where they are not.
     """
 
-    def __init__(self, n_entries, scores):
+    def __init__(self, n_features, scores):
         n_outputs, self.scores = scores.n_outputs, scores
-        shape = 3, n_entries, n_outputs
+        shape = 3, n_features, n_outputs
         self.importances, self.signed, self.directions = np.full(shape, np.nan)
-        self.errors = np.full(n_entries, np.nan)
+        self.errors = np.full(n_features, np.nan)
         self.influences = None
         if scores.keep_rows:
-            self.influences = np.full((len(scores.weights), n_entries), np.nan)
-        self.methods = np.empty(n_entries, dtype=object)
-        self.ends = np.full((n_entries, 2), np.nan)
-        self.lines = np.full((n_entries, 2, n_outputs), np.nan)
+            self.influences = np.full((len(scores.weights), n_features), np.nan)
+        self.methods = np.empty(n_features, dtype=object)
+        self.ends = np.full((n_features, 2), np.nan)
+        self.lines = np.full((n_features, 2, n_outputs), np.nan)
         self.others = {}
 
-    def put_slopes(self, entries, methods, found):
-        """Enter `Slopes` of several entries."""
+    def put_slopes(self, features, methods, found):
+        """Enter `Slopes` of several features."""
         size = np.abs(found.signed)
-        self.put(entries, methods, size, found.errors, found.influences)
-        self.signed[entries] = found.signed
-        self.ends[entries] = found.ends
-        self.lines[entries] = found.lines
+        self.put(features, methods, size, found.errors, found.influences)
+        self.signed[features] = found.signed
+        self.ends[features] = found.ends
+        self.lines[features] = found.lines
 
     def put_means(self, e, root, t, means, masses):
-        """Enter the conditional means at the values t of one entry."""
+        """Enter the conditional means at the values t of one feature."""
         self.put([e], "conditional_mean", *root)
         self.others[e] = (t, means)
         if t.ndim > 1:
@@ -129,20 +129,20 @@ class Estimates:
         size = np.abs(means).max(axis=0)
         self.directions[e] = direction(means[known].T, masses[known], size)
 
-    def put(self, entries, methods, importances, errors, influences=None):
-        """Enter entries; influences, (n_rows, n_entries), get the errors' norm."""
-        self.importances[entries] = importances
-        self.errors[entries] = errors
-        self.methods[entries] = methods
+    def put(self, features, methods, importances, errors, influences=None):
+        """Enter features; influences, (n_rows, n_features), get the errors' norm."""
+        self.importances[features] = importances
+        self.errors[features] = errors
+        self.methods[features] = methods
         if self.influences is None:
             return
-        shape = len(self.influences), len(entries)
-        for e, psi in zip(entries, np.broadcast_to(influences, shape).T):
+        shape = len(self.influences), len(features)
+        for e, psi in zip(features, np.broadcast_to(influences, shape).T):
             psi = scaled_influences(psi, self.scores.units, self.errors[e])
             self.influences[:, e] = psi
 
     def conditional_scores(self, names):
-        """Entry name -> (t, q), in the units of the score."""
+        """Feature name -> (t, q), in the units of the score."""
         found = {}
         for e, name in enumerate(names):
             t, q = self.others.get(e, (self.ends[e], self.lines[e]))
@@ -162,7 +162,7 @@ class Estimator:
 
     Parameters
     ----------
-    features : list of Entry and FunctionEntry
+    features : list of Feature and FunctionFeature
     values : Values
     scores : Scores
     choice : MethodChoice
@@ -174,12 +174,12 @@ class Estimator:
         self.results = Estimates(len(features), scores)
 
     def estimate(self, progress):
-        """Importances of all entries.
+        """Importances of all features.
 
         Parameters
         ----------
         progress : Progress
-            Of as many steps as there are entries; may ask to stop.
+            Of as many steps as there are features; may ask to stop.
 
         Returns
         -------
@@ -191,7 +191,7 @@ class Estimator:
         return self.results
 
     def _steps(self):
-        """Do the entries, yielding how many have been done since."""
+        """Do the features, yielding how many have been done since."""
         left = np.arange(len(self.features))
         alone = self.scores.units.groups is None and not self.scores.keep_rows
         binary = self.choice.asked in ("auto", "binary")
@@ -218,8 +218,8 @@ class Estimator:
             self.results.put_slopes(done[part], "binary", found)
         return np.flatnonzero(~chosen)
 
-    def _block(self, entries):
-        features = [self.features[e] for e in entries]
+    def _block(self, at):
+        features = [self.features[e] for e in at]
         F, levels = self.values.block(features)
         counts = distinct_counts(F, self.n_bins)
         finite = np.isfinite(F).all(axis=0)
@@ -232,16 +232,16 @@ class Estimator:
         means, planes = methods == "conditional_mean", groups & (methods == "linear")
         by_slope = np.flatnonzero(~means & ~planes)
         if len(by_slope):
-            block = F if len(by_slope) == len(entries) else F[:, by_slope]
+            block = F if len(by_slope) == len(at) else F[:, by_slope]
             found = slopes(block, self.scores)
-            self.results.put_slopes(entries[by_slope], methods[by_slope], found)
+            self.results.put_slopes(at[by_slope], methods[by_slope], found)
         for b in by_slope[np.isin(by_slope, list(levels))]:
             t = levels[b][: counts[b]]  # the categories, not their codes
-            q = self.results.lines[entries[b], : counts[b]]
-            self.results.others[entries[b]] = (t, q)
+            q = self.results.lines[at[b], : counts[b]]
+            self.results.others[at[b]] = (t, q)
         for b in np.flatnonzero(means):
-            self._means(entries[b], F[:, b], counts[b], levels.get(b))
-        for e in entries[planes]:
+            self._means(at[b], F[:, b], counts[b], levels.get(b))
+        for e in at[planes]:
             self._plane(e)
 
     def _means(self, e, values, n_values, levels):
@@ -300,7 +300,7 @@ class Estimator:
 
 @dataclass(frozen=True)
 class MethodChoice:
-    """Which method an entry gets.
+    """Which method a feature gets.
 
     Attributes
     ----------
@@ -315,12 +315,12 @@ class MethodChoice:
     n_bins: int
     score_is_linear: Callable
 
-    def of(self, entry, n_values, seen, numeric):
-        """The method of an entry, or why the one asked for cannot be.
+    def of(self, feature, n_values, seen, numeric):
+        """The method of a feature, or why the one asked for cannot be.
 
         Parameters
         ----------
-        entry : Entry or FunctionEntry
+        feature : Feature or FunctionFeature
         n_values : int
             Number of its distinct values, or `n_bins` + 1 of more.
         seen : bool
@@ -332,17 +332,17 @@ class MethodChoice:
             many = f"more than {self.n_bins}" if n_values > self.n_bins else n_values
             found = f"{many} values" if seen else "missing or infinite values"
             raise ValueError(
-                f"method='binary' takes features of two values, but {entry.name!r} has "
-                f"{found}. Use method='conditional_mean', or 'auto'."
+                f"method='binary' takes features of two values, but {feature.name!r} "
+                f"has {found}. Use method='conditional_mean', or 'auto'."
             )
         if self.asked == "linear" and not numeric:
             raise ValueError(
-                f"method='linear' takes finite numbers, but {entry.name!r} has other "
+                f"method='linear' takes finite numbers, but {feature.name!r} has other "
                 "values. Use method='conditional_mean', or 'auto'."
             )
         if self.asked != "auto":
             return self.asked
         if seen and n_values <= 2:
             return "binary"
-        line = numeric and n_values > self.n_bins and is_linear(entry)
+        line = numeric and n_values > self.n_bins and is_linear(feature)
         return "linear" if line and self.score_is_linear() else "conditional_mean"

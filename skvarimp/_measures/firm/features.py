@@ -110,8 +110,8 @@ def operand_text(operand, names, n_columns):
 
 
 @dataclass(frozen=True)
-class FunctionEntry:
-    """A feature function that gets one importance; stands beside `Entry`.
+class FunctionFeature:
+    """A feature function that gets one importance; stands beside `Feature`.
 
     Attributes
     ----------
@@ -126,32 +126,32 @@ class FunctionEntry:
     is_group: bool = False
 
 
-def is_linear(entry):
-    """Whether an entry is a linear function of X."""
-    return bool(entry.columns) or getattr(entry.function, "_is_linear", False)
+def is_linear(feature):
+    """Whether a feature is a linear function of X."""
+    return bool(feature.columns) or getattr(feature.function, "_is_linear", False)
 
 
-def resolve_entries(entries, feature_functions, table):
-    """Entries from the `features` and `feature_functions` parameters.
+def with_functions(features, feature_functions, table):
+    """Features from the `features` and `feature_functions` parameters.
 
     Parameters
     ----------
-    entries : list of Entry
+    features : list of Feature
         Columns and groups; those of the `features` parameter.
     feature_functions : None, sequence or dict of callable
     table : Table
 
     Returns
     -------
-    list of Entry and FunctionEntry
+    list of Feature and FunctionFeature
     """
     if feature_functions is None:
-        return entries
+        return features
     if isinstance(feature_functions, Mapping):
         given = feature_functions.items()
     else:
         given = [(None, function) for function in feature_functions]
-    entries = list(entries)
+    features = list(features)
     for label, function in given:
         if not callable(function) or isinstance(function, type):
             is_class = isinstance(function, type)
@@ -161,18 +161,18 @@ def resolve_entries(entries, feature_functions, table):
                 f"{function!r}. {way_out}"
             )
         name = _label(function, table) if label is None else str(label)
-        entries.append(FunctionEntry(name, function))
-    if not entries:
+        features.append(FunctionFeature(name, function))
+    if not features:
         raise ValueError(
             "`feature_functions` is empty. Use feature_functions=None for each column."
         )
-    name, count = Counter(entry.name for entry in entries).most_common(1)[0]
+    name, count = Counter(feature.name for feature in features).most_common(1)[0]
     if count > 1:
         raise ValueError(
-            f"Two entries are called {name!r}. Use a dict label -> function for "
+            f"Two features are called {name!r}. Use a dict label -> function for "
             "`feature_functions`."
         )
-    return entries
+    return features
 
 
 def _label(function, table):
@@ -198,11 +198,11 @@ class Values:
 
         Parameters
         ----------
-        features : list of Entry and FunctionEntry
+        features : list of Feature and FunctionFeature
 
         Returns
         -------
-        F : ndarray of shape (n_samples, n_entries)
+        F : ndarray of shape (n_samples, n_features)
             Codes of the values of a group, and of values that are not numbers.
         levels : dict
             Position in the block -> those values in the order of their codes.

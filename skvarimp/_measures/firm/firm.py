@@ -29,7 +29,7 @@ from skvarimp._measures.firm.estimate import (
     MethodChoice,
     Scores,
 )
-from skvarimp._measures.firm.features import Values, resolve_entries
+from skvarimp._measures.firm.features import Values, with_functions
 from skvarimp._measures.firm.gaussian import WAY_OUT, gaussian_estimates
 from skvarimp._measures.response_importance import warn_stopped
 from skvarimp._measures.rows import Rows, fingerprint, store_rows
@@ -72,13 +72,14 @@ default="auto"
         quantile bin if there are more than `n_bins` values; the chance variation of the
         means is subtracted. "linear": the regression of the score on the feature.
         "gaussian": from the covariance of X and the score's gradient at the mean.
-        "auto", for each entry: "binary" for at most two values; "linear" for more than
-        `n_bins` numbers if score and feature are linear in X; else "conditional_mean".
+        "auto", for each feature: "binary" for at most two values; "linear" for more
+        than `n_bins` numbers if score and feature are linear in X; else
+        "conditional_mean".
     feature_functions : sequence or dict of callable, default=None
-        Functions X -> (n_samples,) that become entries, or a dict label -> function;
+        Functions X -> (n_samples,) that become features, or a dict label -> function;
         see `skvarimp.feature_functions`. Without `features` they are the only ones.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them (groups, taken jointly); None:
+        Features: names, positions, or lists of them (groups, taken jointly); None:
         each column, or none if `feature_functions` are given.
     covariance : {"empirical", "ledoit_wolf", "schaefer_strimmer"} or estimator, \
 default="empirical"
@@ -102,37 +103,37 @@ default="auto"
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         Standard deviation of the expected score given the input, mean over the outputs,
         in units of the score (of its standard deviation with `standardize`).
-    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
-    signed_importances_ : ndarray of shape (n_entries, n_outputs)
+    signed_importances_ : ndarray of shape (n_features, n_outputs)
         With the slope's sign, or that of the score at the larger of two values minus
         at the smaller; NaN for conditional means and groups.
-    standard_errors_ : ndarray of shape (n_entries,) or None
+    standard_errors_ : ndarray of shape (n_features,) or None
         Sampling errors with the model held fixed. None with a `covariance` other than
         "empirical".
     method_ : list of str
-        The method of each entry.
+        The method of each feature.
     conditional_scores_ : dict
-        Entry name -> (t, q): values (k,) or, of a group, (k, n_members), and
+        Feature name -> (t, q): values (k,) or, of a group, (k, n_members), and
         conditional expected scores (k,) or (k, n_outputs). Bins are represented by
         their mean value; straight lines by both ends, those of groups by all rows.
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : None
         The importance is no mean over rows.
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    directions_ : ndarray of shape (n_entries,) or None
+    directions_ : ndarray of shape (n_features,) or None
         Which way the conditional score goes as values rise: 1 where it only rises, -1
         where it only falls, near 0 where it turns; see the glossary. NaN for groups and
         for categories without an order. None for several outputs.
-    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+    directions_per_output_ : ndarray of shape (n_features, n_outputs)
         Direction for each output.
-    entry_names_, output_names_ : list of str
-        Labels of the entries and the outputs.
+    features_, output_names_ : list of str
+        Labels of the features and the outputs.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -153,11 +154,11 @@ default="auto"
     out one row at a time. Bins are held fixed. Near an
     importance of 0 the error of conditional means is at most the root of the error of
     the squared importance. Where too few values repeat to tell an effect from chance,
-    importance and error are NaN, and an `ImportanceWarning` names the entry.
+    importance and error are NaN, and an `ImportanceWarning` names the feature.
     Conditional means of bins estimate the standard deviation *between bins*, which is
     a little below that of q itself.
 
-    Cost: one prediction of X, then O(n_samples n_outputs) an entry; "gaussian" adds
+    Cost: one prediction of X, then O(n_samples n_outputs) a feature; "gaussian" adds
     one gradient for the importances and 2 n_samples of them for the standard errors of
     a score that is not linear. No p x p matrix is formed, except by a scikit-learn
     covariance estimator; a sparse X stays sparse.
@@ -240,10 +241,10 @@ default="auto"
 
     def _fit_rows(self, estimator, table, y, sample_weight, groups):
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
-        entries = self._set_entries(table, self.features, estimator)
+        columns = self._set_features(table, self.features, estimator)
         if self.features is None and self.feature_functions is not None:
-            entries = []
-        features = resolve_entries(entries, self.feature_functions, table)
+            columns = []
+        features = with_functions(columns, self.feature_functions, table)
         model = self._model(estimator, y)
         check_length(y, table.n_samples)
         if model is None:

@@ -36,7 +36,7 @@ def gaussian_estimates(model, values, features, covariance, scores, start):
     ----------
     model : Model
     values : Values
-    features : list of Entry and FunctionEntry
+    features : list of Feature and FunctionFeature
     covariance : object
         See `make_covariance`.
     scores : Scores
@@ -170,14 +170,14 @@ class GaussianScore:
 
 
 class Directions:
-    """Entries as sums of columns: Q = a'Sigma g / (a'Sigma a)^(1/2).
+    """Features as sums of columns: Q = a'Sigma g / (a'Sigma a)^(1/2).
 
     Parameters
     ----------
     columns : ndarray of shape (n_single,)
-        Those that are entries.
+        Those that are features.
     others : ndarray of shape (n_features, n_others, n_outputs)
-        a of the entries after these, for each output.
+        a of the features after these, for each output.
     covariance : object
     slopes : ndarray of shape (n_features, n_outputs)
         Sigma g.
@@ -202,12 +202,12 @@ class Directions:
         self.signed = divided(np.transpose(products), self.spread)
 
     def of(self, rows, o):
-        """a'x of rows (..., n_features), for one output, (..., n_entries)."""
+        """a'x of rows (..., n_features), for one output, (..., n_features)."""
         columns = rows[..., self.columns], rows @ self.others[:, :, o]
         return np.concatenate(columns, axis=-1)
 
     def influence(self, centred, score):
-        """Influences of centred rows on the mean of |Q|, (n_rows, n_entries).
+        """Influences of centred rows on the mean of |Q|, (n_rows, n_features).
 
         Those of a slope, see the module `slope`, for the score's tangent at the mean,
         whose own change adds a'Sigma dg. A group's a depends on Sigma itself; as it
@@ -235,7 +235,7 @@ def gaussian_errors(score, covariance, X, directions, scores, start):
     score : GaussianScore
     covariance : object
         See `make_covariance`.
-    X : {ndarray, CSR} of shape (n_samples, n_features)
+    X : {ndarray, CSR} of shape (n_samples, n_columns)
     directions : Directions
     scores : Scores
     start : callable
@@ -243,8 +243,8 @@ def gaussian_errors(score, covariance, X, directions, scores, start):
 
     Returns
     -------
-    errors : ndarray of shape (n_entries,)
-    influences : ndarray of shape (n_samples, n_entries) or None
+    errors : ndarray of shape (n_features,)
+    influences : ndarray of shape (n_samples, n_features) or None
         Where they are kept. In place of both None where the covariance has no
         influence function, or a callback stopped.
     """
@@ -252,15 +252,15 @@ def gaussian_errors(score, covariance, X, directions, scores, start):
         with start(1) as progress:
             progress.step()
         return None
-    n_samples, n_features = X.shape
+    n_samples, n_columns = X.shape
     # About 12 arrays like X; products with Sigma are best for many rows at once.
-    cost = (12 * n_features + n_samples) * scores.n_outputs
+    cost = (12 * n_columns + n_samples) * scores.n_outputs
     blocks = slices(n_samples, cost, np.inf, arrays=1)
     halves = 0.5 * np.abs(directions.signed) / scores.n_outputs
-    units, n_entries = scores.units, len(halves)
+    units, n_features = scores.units, len(halves)
     joined = units.groups is not None
-    sums = np.zeros((units.n, n_entries) if joined else n_entries)
-    kept = np.empty((n_samples, n_entries)) if scores.keep_rows else None
+    sums = np.zeros((units.n, n_features) if joined else n_features)
+    kept = np.empty((n_samples, n_features)) if scores.keep_rows else None
     with start(len(blocks)) as progress:
         for rows in blocks:
             centred = dense(X[rows]) - covariance.mean

@@ -106,7 +106,7 @@ class ImpurityImportance(BaseImportance):
         On training rows one output: the impurity of several outputs is their mean. On
         other rows one for each column of y.
     association_ : ndarray of shape (n_features, n_features) or None
-        Entry (i, j) averages, over the optimal splits on i, the positive predictive
+        Feature (i, j) averages, over the optimal splits on i, the positive predictive
         measure of association of the best surrogate on j (0 where it is negative),
         then over the trees; a tree that never splits on i counts with the identity's
         row. None without surrogates.
@@ -126,7 +126,7 @@ class ImpurityImportance(BaseImportance):
         `keep_rows=True`.
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    entry_names_ : list of str
+    features_ : list of str
         Names of the columns.
     output_names_ : list of str
         ["y"]; on other rows the columns of a frame y, or ["y0", "y1", ...].
@@ -344,7 +344,7 @@ class ImpurityImportance(BaseImportance):
         if not isinstance(table, Table):
             table.fit_trees(self, estimator, y)
             return
-        self._set_entries(table, None, estimator)
+        self._set_features(table, None, estimator)
         target = check_target(y, table.n_samples)
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
         places = np.flatnonzero(kept)

@@ -194,7 +194,7 @@ class Tally:
     def associations(self):
         """The predictive measure averaged over trees, (n_features, n_features).
 
-        Entry (i, j) of a tree: the sum of the positive associations of the best
+        Feature (i, j) of a tree: the sum of the positive associations of the best
         surrogate splits on j at optimal splits on i, divided by the number of optimal
         splits on i; the identity's row where the tree has none.
 

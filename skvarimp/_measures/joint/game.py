@@ -1,14 +1,14 @@
 """The game whose Shapley values the importances are: solved exactly, or by repeats.
 
-The value of a coalition S of entries is by how much knowing their values lowers the
+The value of a coalition S of features is by how much knowing their values lowers the
 squared error of the mean response F_S, for each row and output
 
     v_i(S) = (t_i - F_0)^2 - (t_i - F_S(x_i))^2,   t the target (y, or the response).
 
 With the components F_S - F_0 = sum of m_T over T in S and r = t - F_0, each row's
-Shapley values are the mean over q in (0, 1) of what entry j adds to the mean of v_i
-over coalitions that hold each other entry with probability q. As the means of products
-of components over such coalitions factor over the entries,
+Shapley values are the mean over q in (0, 1) of what feature j adds to the mean of v_i
+over coalitions that hold each other feature with probability q. As the means of
+products of components over such coalitions factor over the features,
 
     phi_j = int_0^1 2 r h_j - sum over V that hold j of
                 (q - q^2)^(|V| - 1) h_V ((1 - 2 q) h_V + 2 h_(V - j)) dq,
@@ -18,7 +18,7 @@ a polynomial in q, which Gauss' rule integrates exactly. It equals 2 r times the
 m_T / |T| over T that hold j, minus the sum of m_T m_T' / |T + T'| over all T, T' of
 which one holds j, without the sum over pairs.
 
-A repeat is a random order in which the entries join, and its reverse. Where the
+A repeat is a random order in which the features join, and its reverse. Where the
 response knows the mean response of each coalition on the way, all rows have the same
 order. From the gain of the coalition, that of its known components is taken off, whose
 Shapley values are known. Other models are asked for each row in an order of its own,
@@ -46,7 +46,7 @@ import numpy as np
 from skvarimp._data.statistics import centred, divided, unit_of, variance
 from skvarimp._response.coalitions import Family, mixed
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import entry_seeds, scaled_influences
+from skvarimp._response.rounds import feature_seeds, scaled_influences
 from skvarimp._running.guards import drawing_budget
 from skvarimp._running.memory import call_slices, slices
 from skvarimp._running.tasks import Progress, in_order
@@ -55,15 +55,15 @@ ROUNDING = 1e-13  # a standard deviation below this part of the response is roun
 
 
 class Game:
-    """What the entries explain of the target.
+    """What the features explain of the target.
 
-    The model, the table and the entries are those of the problem; `coalitions` may know
-    them behind transformers.
+    The model, the table and the features are those of the problem; `coalitions` may
+    know them behind transformers.
 
     Parameters
     ----------
     problem : Problem
-    entries : list of Entry
+    features : list of Feature
     target : ndarray of shape (n_outputs, n_rows)
     scaled : bool
         Whether importances are shares of the variance of the target.
@@ -84,7 +84,7 @@ class Game:
     spread : ndarray of shape (n_outputs, n_rows)
         By how much each row moves `scale`, as a share of it; 0 if it is fixed.
     holds_all : bool
-        Whether each column is in an entry: F_S of all entries is the response.
+        Whether each column is in a feature: F_S of all features is the response.
     coalitions : Coalitions
     family : Family
         Whose components are known.
@@ -95,8 +95,8 @@ class Game:
 
     coalitions = None
 
-    def __init__(self, problem, entries, target, scaled):
-        self.model, self.table, self.entries = problem.model, problem.table, entries
+    def __init__(self, problem, features, target, scaled):
+        self.model, self.table, self.features = problem.model, problem.table, features
         self.weights = weights = problem.weights
         self.unit = unit_of(np.stack([target, problem.base]))
         self.base, self.target = problem.base / self.unit, target / self.unit
@@ -106,17 +106,17 @@ class Game:
         self.scale = np.where(self.constant, 1.0, self.scale)
         squares = centred(self.target, weights) ** 2 / self.scale[:, np.newaxis]
         self.spread = scaled * (squares - (squares @ weights)[:, np.newaxis])
-        n_columns = sum(len(entry.columns) for entry in entries)
+        n_columns = sum(len(feature.columns) for feature in features)
         self.holds_all = n_columns == self.table.n_columns
 
     @property
     def rows_of_repeat(self):
         """How many rows a repeat asks the model for: two orders, two donors."""
-        return 4 * (len(self.entries) - self.holds_all) * len(self.weights)
+        return 4 * (len(self.features) - self.holds_all) * len(self.weights)
 
     def affordable(self, order, n_repeats):
         """The family of an order if its components cost at most repeats, else None."""
-        family, n_drawn = self.coalitions.family(order), 2 * (len(self.entries) + 1)
+        family, n_drawn = self.coalitions.family(order), 2 * (len(self.features) + 1)
         if family is None or self.coalitions.cost(family) > n_repeats * n_drawn:
             return None
         return family
@@ -140,11 +140,11 @@ class Game:
         return lost / self.scale[:, np.newaxis]
 
     def donated(self):
-        """What rows add to influences as donors where no entries interact.
+        """What rows add to influences as donors where no features interact.
 
-        Minus 2 E(t - F_0) m_j, the mean over the outputs, (n_entries, n_rows).
+        Minus 2 E(t - F_0) m_j, the mean over the outputs, (n_features, n_rows).
         """
-        result = np.zeros((len(self.entries), len(self.weights)))
+        result = np.zeros((len(self.features), len(self.weights)))
         errors = (self.target - self.level) @ self.weights / self.scale
         moved = np.einsum("o,soi->si", errors, self.components[1:])
         result[list(self.family.links)] = -2 * moved / len(errors)
@@ -155,9 +155,9 @@ class Game:
 
         Returns
         -------
-        ndarray of shape (n_entries, n_outputs, n_rows)
+        ndarray of shape (n_features, n_outputs, n_rows)
         """
-        shares = np.zeros((len(self.entries), self.base.size))
+        shares = np.zeros((len(self.features), self.base.size))
         components = self.components.reshape(-1, self.base.size)
         residuals = (self.target - self.level).ravel()
         for some in slices(self.base.size, len(components)):
@@ -177,7 +177,7 @@ def row_shares(family, components, residuals):
 
     Returns
     -------
-    ndarray of shape (n_entries_of_the_family, n_rows)
+    ndarray of shape (n_features_of_the_family, n_rows)
     """
     shares = np.zeros((len(family.links), len(residuals)))
     largest = min(2 * family.sizes.max(), len(family.links))  # union of two sets
@@ -191,7 +191,7 @@ def row_shares(family, components, residuals):
             own = sums[holding]
             others = (1 - 2 * q) * own + 2 * sums[without]
             products = np.einsum("s,si,si->i", factors[holding], own, others)
-            # the first set of an entry is the entry alone
+            # the first set of a feature is the feature alone
             share += chance * (2 * residuals * own[0] - products)
     return shares
 
@@ -219,7 +219,7 @@ def estimate(game, units, measure):
         n_repeats = int(min(n_repeats, rows_left.left / max(each, 1)))
     elif game.complete:
         n_repeats = MIN_REPEATS
-    seeds = entry_seeds(measure.random_state, n_repeats).tolist()
+    seeds = feature_seeds(measure.random_state, n_repeats).tolist()
     progress = Progress([measure], n_repeats, "repeat")
     prefer = None if game.coalitions.draws_donors else game.coalitions.response.prefer
     found = in_order(repeated, seeds, (game,), measure.n_jobs, prefer)
@@ -241,20 +241,20 @@ def repeated(seed, game):
 
     Returns
     -------
-    shares : ndarray of shape (n_entries, n_outputs)
+    shares : ndarray of shape (n_features, n_outputs)
         What the known components leave; so are those of the rows.
-    of_rows, of_donors : ndarray of shape (n_entries, n_rows)
+    of_rows, of_donors : ndarray of shape (n_features, n_rows)
         What rows add to the influences, evaluated and as donors: means over the
         outputs.
     """
     rng, weights = np.random.default_rng(seed), game.weights
-    n_entries, (n_outputs, n_rows) = len(game.entries), game.base.shape
+    n_features, (n_outputs, n_rows) = len(game.features), game.base.shape
     values, n_orders, donors = partial(_exact_values, game), 1, ()
     if game.coalitions.draws_donors:
         donors, n_orders = rng.choice(n_rows, (2, n_rows), p=weights), n_rows
         values = partial(_drawn_values, game, donors)
-    order = rng.permuted(np.tile(np.arange(n_entries), (n_orders, 1)), axis=1).T
-    drawn, rows = np.zeros((n_entries, n_outputs + 1, n_rows)), np.arange(n_rows)
+    order = rng.permuted(np.tile(np.arange(n_features), (n_orders, 1)), axis=1).T
+    drawn, rows = np.zeros((n_features, n_outputs + 1, n_rows)), np.arange(n_rows)
     for joins in (order, order[::-1]):
         when = np.argsort(joins, axis=0)
         for joining, (before, after) in zip(joins, pairwise(values(when))):
@@ -269,9 +269,9 @@ def repeated(seed, game):
 
 
 def _exact_values(game, when):
-    """Yield values as entries join, and what donors add, (n_outputs + 1, n_rows) each.
+    """Yield values as features join, and what donors add, (n_outputs + 1, n_rows) each.
 
-    `when` is of shape (n_entries, 1): the place of each entry in the order.
+    `when` is of shape (n_features, 1): the place of each feature in the order.
     """
     per_row = game.weights / (len(game.base) * game.scale[:, np.newaxis])
     for n_joined in range(len(when) + 1):
@@ -290,7 +290,7 @@ def _exact_values(game, when):
 def _drawn_values(game, donors, when):
     """Yield values of each row's coalition, less a constant, (n_outputs, n_rows) each.
 
-    `when` is of shape (n_entries, n_rows): the places of the entries in each row.
+    `when` is of shape (n_features, n_rows): the places of the features in each row.
     """
     n_rows, n_columns = donors.shape[1], game.table.n_columns
 
@@ -299,8 +299,8 @@ def _drawn_values(game, donors, when):
         return -errors / game.scale[:, np.newaxis]
 
     joins = np.full((n_columns, n_rows), len(when))
-    for entry, of_entry in zip(game.entries, when):
-        joins[list(entry.columns)] = of_entry
+    for feature, of_feature in zip(game.features, when):
+        joins[list(feature.columns)] = of_feature
     yield value(game.base[:, donors])
     n_asked = len(when) - game.holds_all
     for some in call_slices(n_asked, n_columns, rows_each=donors.size):
@@ -327,10 +327,10 @@ class Repeats:
     def __init__(self, game, units):
         self.game, self.units = game, units
         self.n, self.known = 0, game.known_shares()
-        n_entries, n_outputs, n_rows = self.known.shape
-        self.shares = np.zeros((0, n_entries, n_outputs))
-        self.of_rows, self.psi = np.zeros((2, n_entries, n_rows))
-        self.squares = np.zeros((n_entries, units.n))
+        n_features, n_outputs, n_rows = self.known.shape
+        self.shares = np.zeros((0, n_features, n_outputs))
+        self.of_rows, self.psi = np.zeros((2, n_features, n_rows))
+        self.squares = np.zeros((n_features, units.n))
 
     def add(self, shares, of_rows, of_donors):
         """Take what `repeated` found."""
@@ -343,9 +343,9 @@ class Repeats:
 
     @property
     def drawn(self):
-        """What each repeat adds to the known shares, (n, n_entries, n_outputs).
+        """What each repeat adds to the known shares, (n, n_features, n_outputs).
 
-        Drawn donors miss some of the sum, which is known. Entries get that by the size
+        Drawn donors miss some of the sum, which is known. Features get that by the size
         of what was drawn, so that those the model does not use keep 0.
         """
         game, sizes = self.game, np.sum(self.shares**2, axis=0)
@@ -357,12 +357,12 @@ class Repeats:
 
     @property
     def importances(self):
-        """(n_entries, n_outputs)."""
+        """(n_features, n_outputs)."""
         return self.known @ self.game.weights + self.drawn.sum(axis=0) / max(self.n, 1)
 
     @property
     def drawing_errors(self):
-        """(n_entries,); NaN for one repeat, and 0 if none is needed."""
+        """(n_features,); NaN for one repeat, and 0 if none is needed."""
         if self.n < 2:
             return np.full(len(self.known), np.nan if self.n else 0.0)
         return self.drawn.mean(axis=2).std(axis=0, ddof=1) / np.sqrt(self.n)

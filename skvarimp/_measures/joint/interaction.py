@@ -49,7 +49,7 @@ from skvarimp._types import (
 )
 
 Statistic = Literal["conditional_std", "h", "h_overall", "h_total"]
-MOST_IN_MATRIX = 12  # entries whose pairs are drawn as a heat map by default
+MOST_IN_MATRIX = 12  # features whose pairs are drawn as a heat map by default
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,25 +67,25 @@ class InteractionImportance(ResponseImportance):
 default="conditional_std"
         "conditional_std": half of (standard deviation over u of the flatness of
         F_jk(., u) + the converse), in units of the response. "h": Friedman's H of
-        each pair or triple, at the rows of X. "h_overall": of each entry with all
+        each pair or triple, at the rows of X. "h_overall": of each feature with all
         others. "h_total": one number, the share of the response's variance that the
         sum of all single partial dependences leaves.
     pairs : sequence of pairs or int, default=None
-        Pairs of entries by name or by position in `features`; None: all, of at most
-        447 entries (100 000 pairs). An integer: so many of the strongest pairs, found
+        Pairs of features by name or by position in `features`; None: all, of at most
+        447 features (100 000 pairs). An integer: so many of the strongest pairs, found
         by a screen (see Notes). For "conditional_std" and "h".
     triples : sequence of triples, default=None
-        Triples of entries, for "h" in place of `pairs`.
+        Triples of features, for "h" in place of `pairs`.
     grid : {"deciles", "all", "equidistant"}, int, array-like or dict, \
 default="deciles"
-        Values each entry of a pair moves through for "conditional_std", as in
+        Values each feature of a pair moves through for "conditional_std", as in
         `PartialDependenceImportance`; every value of one meets every value of the
         other. H is computed at the observed values instead.
     categorical_features : array-like, default=None
         Names, positions or mask of columns to treat as categorical besides those of
         boolean, string or categorical type; the flatness along them is the range.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them (groups); None: each column.
+        Features: names, positions, or lists of them (groups); None: each column.
     response_method : {"auto", "predict_proba", "decision_function", "predict"}, \
 default="auto"
         The response watched; "auto": the first of them a classifier has, `predict`
@@ -95,19 +95,19 @@ default="auto"
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_pairs,), (n_triples,), (n_entries,) or (1,)
+    importances_ : ndarray of shape (n_pairs,), (n_triples,), (n_features,) or (1,)
         Mean over the outputs.
     importances_per_output_ : ndarray of shape (n_pairs, n_outputs)
         Strength for each output.
     standard_errors_ : None
         Interactions have no standard errors.
-    ranking_ : ndarray of shape (n_pairs,), (n_triples,), (n_entries,) or (1,)
+    ranking_ : ndarray of shape (n_pairs,), (n_triples,), (n_features,) or (1,)
         1 = strongest.
     pairs_ : list of (str, str) or None
-        Names of each pair's entries.
+        Names of each pair's features.
     triples_ : list of (str, str, str) or None
-        Names of each triple's entries.
-    matrix_ : ndarray of shape (n_entries, n_entries) or None
+        Names of each triple's features.
+    matrix_ : ndarray of shape (n_features, n_features) or None
         Symmetric; NaN on the diagonal and for pairs not asked for.
     matrix_names_ : list of str
         Names of the matrix's rows and columns.
@@ -117,9 +117,9 @@ default="auto"
         "exact".
     response_path_ : str
         How the response was computed.
-    entry_names_ : list of str
+    features_ : list of str
         ``first:second`` of each pair, and so on of triples; of "h_overall" the
-        entries' names; of "h_total" one name.
+        features' names; of "h_total" one name.
     output_names_ : list of str
         Names of the outputs.
 
@@ -144,15 +144,15 @@ default="auto"
     pair acts through its interaction alone, and can exceed 1 for dependent inputs;
     it is set to 0 where the pair's joint effect has less than 1e-20 of the response's
     variance. Cost for a model without a fast response: n_samples predictions a grid
-    cell of a pair, n_samples^2 per pair or triple for H. "h_overall" refuses entries
+    cell of a pair, n_samples^2 per pair or triple for H. "h_overall" refuses features
     for which n_samples x n_values exceeds 1e10 (100 000 rows of different values).
     Additive models are known to have no interactions, without any work.
 
-    The screen of ``pairs=k`` ranks the entries by the total minus the first-order index
-    of `SobolImportance` on `grid`, computes all pairs of the first of them, some 4 k,
-    and keeps the k strongest. For independent inputs that difference bounds the share
-    of the variance that any pair of the entry contributes; a large H of two entries
-    that hardly matter can be missed.
+    The screen of ``pairs=k`` ranks the features by the total minus the first-order
+    index of `SobolImportance` on `grid`, computes all pairs of the first of them, some
+    4 k, and keeps the k strongest. For independent inputs that difference bounds the
+    share of the variance that any pair of the feature contributes; a large H of two
+    features that hardly matter can be missed.
 
     References
     ----------
@@ -201,7 +201,7 @@ default="auto"
             "number per column. Use statistic='h_overall' or SensitivityImportance."
         )
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         own_grid = not (isinstance(self.grid, str) and self.grid in {"deciles", "all"})
         if self.statistic != "conditional_std" and own_grid:
             raise ValueError(
@@ -211,23 +211,23 @@ default="auto"
             )
         check_asked(self.statistic, self.pairs, self.triples)
         if self.statistic == "h_total":
-            check_disjoint(entries, "Leave one of them out of `features`.")
-            return Plan(problem, entries, own=[])
+            check_disjoint(features, "Leave one of them out of `features`.")
+            return Plan(problem, features, own=[])
         if self.statistic == "h_overall":
             scale = np.ones(len(problem.base))
             request = Request("all", [OverallInteraction()], [scale])
-            check_affordable(problem, entries, request)
-            return Plan(problem, entries, request)
+            check_affordable(problem, features, request)
+            return Plan(problem, features, request)
         if isinstance(self.pairs, Integral):
-            check_several(entries)
-            return Plan(problem, entries, own=[])
+            check_several(features)
+            return Plan(problem, features, own=[])
         if self.triples is not None:
-            sets = resolve_sets(self.triples, entries, "triples")
+            sets = resolve_sets(self.triples, features, "triples")
         elif self.pairs is not None:
-            sets = resolve_sets(self.pairs, entries, "pairs")
+            sets = resolve_sets(self.pairs, features, "pairs")
         else:
-            sets = all_pairs(entries)
-        return Plan(problem, entries, own=sets)
+            sets = all_pairs(features)
+        return Plan(problem, features, own=sets)
 
     def _conclude(self, plan, outcomes):
         self.statistic_, self.pairs_, self.triples_ = self.statistic, None, None
@@ -237,15 +237,15 @@ default="auto"
         n_strongest = self.pairs if isinstance(self.pairs, Integral) else None
         if n_strongest:
             plan.own = screened_pairs(
-                plan.problem, plan.entries, self.grid, n_strongest, self.n_jobs
+                plan.problem, plan.features, self.grid, n_strongest, self.n_jobs
             )
         strengths = self._strengths(plan)
-        self.matrix_names_ = names = [entry.name for entry in plan.entries]
+        self.matrix_names_ = names = [feature.name for feature in plan.features]
         sets = [tuple(names[e] for e in members) for members in plan.own]
         if n_strongest:
             order = np.argsort(-strengths.mean(axis=1), kind="stable")[:n_strongest]
             strengths, sets = strengths[order], [sets[s] for s in order]
-        set_names = [":".join(members) for members in sets] or ["all entries"]
+        set_names = [":".join(members) for members in sets] or ["all features"]
         if self.triples is not None:
             self.triples_ = sets
         elif self.statistic != "h_total":
@@ -272,7 +272,7 @@ default="auto"
         Returns
         -------
         list of (str, str)
-            Names of the entries, the strongest pair first.
+            Names of the features, the strongest pair first.
         """
         check_has(self, "pairs_", "an InteractionImportance of pairs")
         check_count("k", k)
@@ -280,11 +280,11 @@ default="auto"
 
     def _strengths(self, plan):
         """Statistic of each set and output; NaN from where it was stopped."""
-        problem, entries = plan.problem, plan.entries
-        sets = [[entries[e] for e in members] for members in plan.own]
-        joint = [together(members) for members in sets] or entries
+        problem, features = plan.problem, plan.features
+        sets = [[features[e] for e in members] for members in plan.own]
+        joint = [together(members) for members in sets] or features
         parts = [_parts(members) for members in sets]
-        used = list(dict.fromkeys(chain(*parts))) or entries
+        used = list(dict.fromkeys(chain(*parts))) or features
         moved = list(dict.fromkeys([*used, *joint]))
         response = problem.response(moved)
         self.response_path_ = response.path
@@ -297,8 +297,8 @@ default="auto"
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
-            for entry, result in in_order(statistic.alone, used, *how):
-                alone[entry] = result
+            for feature, result in in_order(statistic.alone, used, *how):
+                alone[feature] = result
                 if progress.step():
                     return strengths
             if not sets:
@@ -314,7 +314,7 @@ default="auto"
         return strengths
 
     def _statistic(self, problem, moved, joint, sets):
-        n_columns = max(len(entry.columns) for entry in joint)
+        n_columns = max(len(feature.columns) for feature in joint)
         on_grid = Request(self.grid, [], [], self._categorical)
         request = on_grid if self.statistic == "conditional_std" else None
         if problem.partitions is not None:
@@ -339,7 +339,7 @@ default="auto"
             Axes to draw into; None makes a figure.
         kind : {"auto", "matrix", "bars"}, default="auto"
             A heat map of pairs, or bars of the strongest; "auto": bars where the pairs
-            are of more than 12 entries.
+            are of more than 12 features.
         **kwargs : dict
             Passed to `MatrixDisplay.from_importance`, or to
             `ImportanceDisplay.from_importance`.
@@ -368,6 +368,6 @@ default="auto"
 
 
 def _parts(members):
-    """The smaller parts of a pair or triple, as one entry each: H compares them all."""
+    """The smaller parts of a pair or triple, each as one feature."""
     pairs = combinations(members, 2) if len(members) > 2 else ()
     return [*members, *map(together, pairs)]

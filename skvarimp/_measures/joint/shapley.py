@@ -56,8 +56,8 @@ class ShapleyImportance(CountsEvaluations, ResponseImportance):
         "auto": importances are shares of the variance of y (of the response for
         loss=None). None: they are in units of the squared response.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them (groups); None: each column. A
-        column may be in one entry only. Columns in none are always those of donors.
+        Features: names, positions, or lists of them (groups); None: each column. A
+        column may be in one feature only. Columns in none are always those of donors.
     categorical_features : array-like, default=None
         Names, positions or a boolean mask of columns whose values have no order: they
         get no direction. The importances do not depend on it.
@@ -75,50 +75,50 @@ default="auto"
         are computed.
     max_evaluations : int, default=None
         The largest number of rows that the model may be asked to predict, those of X
-        included. Repeats stop there, and each serves all entries. None: no limit.
+        included. Repeats stop there, and each serves all features. None: no limit.
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         Mean over the outputs; negative if an input makes the error larger.
-    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
         The same for each output.
     total_ : float
-        What all entries explain together: the sum of the importances. With
+        What all features explain together: the sum of the importances. With
         scale="auto" it is 1 for loss=None, and R^2 for loss="squared_error" if the mean
-        response is the mean of y; both if the entries hold all columns.
-    standard_errors_ : ndarray of shape (n_entries,)
+        response is the mean of y; both if the features hold all columns.
+    standard_errors_ : ndarray of shape (n_features,)
         Sampling error with the model held fixed, each row counting as evaluated row,
         as donor, and in the variance that importances are divided by (infinitesimal
         jackknife). If inputs interact, the donors' part comes from random orders, whose
         noise is taken off.
-    monte_carlo_errors_ : ndarray of shape (n_entries,) or None
+    monte_carlo_errors_ : ndarray of shape (n_features,) or None
         Error of drawing ("sampled"); NaN for one repeat, 0 if no inputs interact.
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
-    row_importances_ : ndarray of shape (n_samples, n_entries)
+    row_importances_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: the Shapley value of each row's own squared error (0 where its
         weight is 0); the weighted mean is `importances_`.
-    row_effects_ : ndarray of shape (n_samples, n_entries)
-        With `keep_rows`: each row's response minus its mean as the entry takes the
+    row_effects_ : ndarray of shape (n_samples, n_features)
+        With `keep_rows`: each row's response minus its mean as the feature takes the
         values of other rows, of additive models the Shapley value; NaN where the row's
         weight is 0 (not for models that are not read). Several outputs are a third
         axis.
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
-    directions_ : ndarray of shape (n_entries,) or None
+    directions_ : ndarray of shape (n_features,) or None
         Which way the mean response goes as values rise: 1 where it only rises, -1 where
         it only falls, near 0 where it turns; see the glossary. NaN for groups and for
         categories without an order, and for models that are not read. None for several
         outputs.
-    directions_per_output_ : ndarray of shape (n_entries, n_outputs)
+    directions_per_output_ : ndarray of shape (n_features, n_outputs)
         Direction for each output.
     estimation_ : str
         The estimation used.
     response_path_ : str
         How the response was computed.
-    entry_names_ : list of str
-        Names of the entries.
+    features_ : list of str
+        Names of the features.
     output_names_ : list of str
         Names of the outputs.
 
@@ -145,7 +145,7 @@ default="auto"
     are drawn. For trees without a link function each coalition on the way is exact over
     all rows and donors, the orders alone are random, and the effects of single inputs
     and of pairs are known and serve as control variates. Other models are asked
-    themselves, 4 (n_entries - 1) n_samples predictions a repeat.
+    themselves, 4 (n_features - 1) n_samples predictions a repeat.
 
     For independent inputs and loss=None, first-order index <= share <= total index, see
     `SobolImportance`. Two identical columns that a model uses alike have equal shares.
@@ -191,15 +191,15 @@ default="auto"
 
     _has_directions, _drawn_estimation = True, "sampled"
 
-    def _plan(self, problem, entries):
-        check_disjoint(entries, "Leave one of them out of `features`.")
-        game = Game(problem, entries, self._target(problem), self.scale is not None)
+    def _plan(self, problem, features):
+        check_disjoint(features, "Leave one of them out of `features`.")
+        game = Game(problem, features, self._target(problem), self.scale is not None)
         if self.loss is not None and game.constant.any():
             raise ValueError(
                 "scale='auto' divides by the variance of y, but y is constant. "
                 "Use scale=None for importances in units of the loss."
             )
-        return Plan(problem, entries, None, self.estimation, game)
+        return Plan(problem, features, None, self.estimation, game)
 
     def _target(self, problem):
         """What the response is to explain, (n_outputs, n_rows)."""
@@ -222,16 +222,16 @@ default="auto"
 
     def _read(self, plan):
         """The game, with what the model's response knows of coalitions."""
-        game, problem, entries = plan.own, plan.problem, plan.entries
+        game, problem, features = plan.own, plan.problem, plan.features
         if game.coalitions is None:
             with budget().reading(game.rows_of_repeat):
-                game.coalitions = problem.response(entries).coalitions(
-                    problem.table, problem.weights, problem.base, entries
+                game.coalitions = problem.response(features).coalitions(
+                    problem.table, problem.weights, problem.base, features
                 )
         return game
 
     def _family(self, plan):
-        """The sets of entries that interact; None if they are not to be exact."""
+        """The sets of features that interact; None if they are not to be exact."""
         factor = {"auto": TIMES_DRAWN, "exact": np.inf, "sampled": 0}[self.estimation]
         return self._read(plan).affordable(np.inf, factor * self.n_repeats)
 
@@ -244,24 +244,24 @@ default="auto"
         n_rows = self.n_repeats * game.rows_of_repeat * game.coalitions.draws_donors
         if family is None:
             return n_rows
-        joint = [together(plan.entries[e] for e in s) for s in family.sets[1:]]
-        response = plan.problem.response(plan.entries)
+        joint = [together(plan.features[e] for e in s) for s in family.sets[1:]]
+        response = plan.problem.response(plan.features)
         return n_rows + exact_rows(plan.problem, joint, ALL, response)
 
-    def _moved_rows(self, problem, entries):
-        plan = clone(self).set_params(loss=None)._plan(problem, entries)
+    def _moved_rows(self, problem, features):
+        plan = clone(self).set_params(loss=None)._plan(problem, features)
         return self._exact_rows(plan)
 
     def _conclude(self, plan, outcomes):
         game, problem = self._read(plan), plan.problem
-        self.response_path_ = problem.response(plan.entries).path
+        self.response_path_ = problem.response(plan.features).path
         if self.estimation_ == "exact":
             game.know([np.inf], np.inf)
             if not game.complete:
                 raise ValueError(
-                    "estimation='exact' needs the joint effects of all sets of entries "
-                    "that interact, which are too many for scikit-learn's "
-                    "`working_memory`. Use estimation='sampled', or fewer entries."
+                    "estimation='exact' needs the joint effects of all sets of "
+                    "features that interact, which are too many for scikit-learn's "
+                    "`working_memory`. Use estimation='sampled', or fewer features."
                 )
         else:  # larger sets are not worth their cost
             few = [] if game.coalitions.draws_donors else [2, 1]

@@ -42,7 +42,7 @@ class SobolImportance(ResponseImportance):
     order : {"total", "first"}, default="total"
         Which index is `importances_`. Both are computed.
     features : sequence or dict, default=None
-        Entries: names, positions, or lists of them; None: each column. The indices of
+        Features: names, positions, or lists of them; None: each column. The indices of
         a group are those of its columns together (closed indices).
     grid : {"all", "equidistant", "deciles"}, int, array-like or dict, default="all"
         Values the input moves through, with their probabilities, as in
@@ -63,31 +63,32 @@ default="auto"
 
     Attributes
     ----------
-    importances_ : ndarray of shape (n_entries,)
+    importances_ : ndarray of shape (n_features,)
         `total_` or `first_order_`, as `order` says.
-    importances_per_output_ : ndarray of shape (n_entries, n_outputs)
+    importances_per_output_ : ndarray of shape (n_features, n_outputs)
         The same for each output.
-    total_, first_order_ : ndarray of shape (n_entries,)
+    total_, first_order_ : ndarray of shape (n_features,)
         Shares of the variance of the response, mean over the outputs.
-    total_standard_errors_, first_order_standard_errors_ : ndarray of shape (n_entries,)
+    total_standard_errors_, first_order_standard_errors_ : ndarray of shape
+    (n_features,)
         Sampling errors of the rows with the model held fixed, including that of the
         variance of the response (infinitesimal jackknife). That of the first order is
         estimated from random sums of many rows, to about 5%.
-    standard_errors_ : ndarray of shape (n_entries,)
+    standard_errors_ : ndarray of shape (n_features,)
         Those of `importances_`.
-    influences_ : ndarray of shape (n_samples, n_entries)
+    influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
-    row_importances_ : ndarray of shape (n_samples, n_entries) or None
+    row_importances_ : ndarray of shape (n_samples, n_features) or None
         With `keep_rows` and order="total": the variance of each row's own curve, as a
         share.
-    ranking_ : ndarray of shape (n_entries,)
+    ranking_ : ndarray of shape (n_features,)
         1 = most important.
     estimation_ : str
         "exact".
     response_path_ : str
         How the response was computed.
-    entry_names_ : list of str
-        Names of the entries.
+    features_ : list of str
+        Names of the features.
     output_names_ : list of str
         Names of the outputs.
 
@@ -104,7 +105,7 @@ default="auto"
 
     Notes
     -----
-    With f(x_i; v_k) the response of row i with the entry moved to the value of row k,
+    With f(x_i; v_k) the response of row i with the feature moved to the value of row k,
     F its mean over the rows, and all variances with divisor n:
 
     - total: mean_i Var_k f(x_i; v_k) / Var f [1]_, eq. 18,
@@ -119,9 +120,9 @@ default="auto"
 
     The first-order index of an input without an effect of its own is a squared
     estimate of 0: it is positive, of the order of 1 / n_samples, and its standard
-    error is too large. Entries that the model does not use are exactly 0, and so are
-    all entries of a constant response. Cost for a model without a fast response:
-    n_samples x n_cells predictions per entry.
+    error is too large. Features that the model does not use are exactly 0, and so are
+    all features of a constant response. Cost for a model without a fast response:
+    n_samples x n_cells predictions per feature.
 
     References
     ----------
@@ -161,14 +162,14 @@ default="auto"
     n_jobs: int | None = None
     keep_rows: bool = False
 
-    def _plan(self, problem, entries):
+    def _plan(self, problem, features):
         n_rows, (spread, size) = problem.n_rows, problem.spread()
         constant = spread <= (ROUNDING * size) ** 2  # which outputs
         scale = np.where(constant, 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept, problem.units)]
         request = Request(self.grid, shares, [scale, scale], self._categorical)
-        return Plan(problem, entries, request, own=constant)
+        return Plan(problem, features, request, own=constant)
 
     def _conclude(self, plan, outcomes):
         (total, first), constant = outcomes, plan.own
@@ -179,8 +180,8 @@ default="auto"
             e, o = refused[0]
             raise ValueError(
                 f"The response {plan.problem.model.output_names[o]!r} is the same at "
-                f"all rows of X although it moves with {plan.entries[e].name!r}: there "
-                "is no variance to take shares of. Use SensitivityImportance."
+                f"all rows of X although it moves with {plan.features[e].name!r}: "
+                "there is no variance to take shares of. Use SensitivityImportance."
             )
         for outcome in outcomes:
             outcome.importances[:, constant] *= 0.0  # NaN stays
@@ -230,7 +231,7 @@ default="auto"
         )
         display = ImportanceDisplay(
             self.total_,
-            self.entry_names_,
+            self.features_,
             intervals=np.column_stack(ends),
             label=self._quantity(),
             own=self.first_order_,

@@ -1,4 +1,4 @@
-"""Which pairs and triples of entries are moved, and statistics of what they do."""
+"""Which pairs and triples of features are moved, and statistics of what they do."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import flatness
 from skvarimp._response.reductions import Outcome, Reduction, State
 
-MOST_PAIRS = 100_000  # of 447 entries; more are millions before one knows
+MOST_PAIRS = 100_000  # of 447 features; more are millions before one knows
 TRIED = 4  # pairs that a screen computes for each that is asked for
 SIZES = {"pairs": 2, "triples": 3}
 
@@ -28,7 +28,7 @@ def check_asked(statistic, pairs, triples):
     if statistic in {"h_overall", "h_total"} and asked:
         raise ValueError(
             f"`pairs` and `triples` have no meaning for statistic={statistic!r}, which "
-            "is about all entries together. Use `features` to choose entries."
+            "is about all features together. Use `features` to choose features."
         )
     if triples is not None and statistic != "h":
         raise ValueError(f"`triples` is for statistic='h', got {statistic!r}.")
@@ -38,45 +38,45 @@ def check_asked(statistic, pairs, triples):
         )
 
 
-def check_several(entries):
+def check_several(features):
     """Raise where there is no pair."""
-    if len(entries) < 2:
+    if len(features) < 2:
         raise ValueError(
-            "Interactions need at least two entries, got 1: "
-            f"{entries[0].name!r}. Add to `features`."
+            "Interactions need at least two features, got 1: "
+            f"{features[0].name!r}. Add to `features`."
         )
 
 
-def all_pairs(entries):
+def all_pairs(features):
     """Every pair of positions, of at most `MOST_PAIRS`."""
-    check_several(entries)
-    n_pairs = len(entries) * (len(entries) - 1) // 2
+    check_several(features)
+    n_pairs = len(features) * (len(features) - 1) // 2
     if n_pairs > MOST_PAIRS:
         raise ValueError(
-            f"{len(entries)} entries have {n_pairs} pairs, more than the "
+            f"{len(features)} features have {n_pairs} pairs, more than the "
             f"{MOST_PAIRS} that pairs=None takes. Name those of interest, such as "
             "pairs=[(0, 1), (0, 2)], ask for the strongest, such as pairs=20, choose "
-            "entries with `features`, or use statistic='h_overall', one number per "
-            "entry."
+            "features with `features`, or use statistic='h_overall', one number per "
+            "feature."
         )
-    check_disjoint(entries, "Leave the pair out of `pairs`.")
-    return list(combinations(range(len(entries)), 2))
+    check_disjoint(features, "Leave the pair out of `pairs`.")
+    return list(combinations(range(len(features)), 2))
 
 
-def resolve_sets(given, entries, parameter):
-    """Positions of the entries of the pairs or triples that were named.
+def resolve_sets(given, features, parameter):
+    """Positions of the features of the pairs or triples that were named.
 
     Parameters
     ----------
     given : sequence of sequences of names or positions
-    entries : list of Entry
+    features : list of Feature
     parameter : {"pairs", "triples"}
 
     Returns
     -------
     list of tuple of int
     """
-    size, names = SIZES[parameter], [entry.name for entry in entries]
+    size, names = SIZES[parameter], [feature.name for feature in features]
     if np.ndim(given) == 0 or len(given) == 0:
         raise ValueError(
             f"`{parameter}` must be a sequence of {parameter} that is not empty, such "
@@ -86,18 +86,18 @@ def resolve_sets(given, entries, parameter):
     for members in given:
         known = ()
         if not isinstance(members, str) and np.ndim(members) == 1:
-            known = tuple(_entry_position(m, names, parameter) for m in members)
+            known = tuple(_feature_position(m, names, parameter) for m in members)
         if len(known) != size or len(set(known)) < size:
             raise ValueError(
-                f"`{parameter}` takes {parameter} of different entries, such as "
+                f"`{parameter}` takes {parameter} of different features, such as "
                 f"{tuple(range(size))}, got {members!r}."
             )
         way_out = f"Leave {members!r} out of `{parameter}`."
-        check_disjoint([entries[e] for e in known], way_out)
+        check_disjoint([features[e] for e in known], way_out)
         resolved.append(known)
     members, count = Counter(map(frozenset, resolved)).most_common(1)[0]
     if count > 1:
-        same = [entries[e].name for e in sorted(members)]
+        same = [features[e].name for e in sorted(members)]
         raise ValueError(
             f"`{parameter}` names {same} more than once. Name each of the "
             f"{parameter} once, in any order."
@@ -105,47 +105,47 @@ def resolve_sets(given, entries, parameter):
     return resolved
 
 
-def _entry_position(member, names, parameter):
-    """Position of an entry given by its name or by a (possibly negative) integer."""
+def _feature_position(member, names, parameter):
+    """Position of a feature given by its name or by a (possibly negative) integer."""
     if isinstance(member, str):
         check_known(member, names, parameter)
         return names.index(member)
     whole = isinstance(member, Integral) and not isinstance(member, bool)
     if not whole or not -len(names) <= member < len(names):
         raise ValueError(
-            f"`{parameter}` takes names or positions of entries, got {member!r}: "
-            f"positions run from 0 to {len(names) - 1} and count the entries of "
+            f"`{parameter}` takes names or positions of features, got {member!r}: "
+            f"positions run from 0 to {len(names) - 1} and count the features of "
             "`features`."
         )
     return int(member) % len(names)
 
 
-def check_disjoint(entries, way_out):
-    """Raise where two entries share a column."""
+def check_disjoint(features, way_out):
+    """Raise where two features share a column."""
     owner = {}
-    for e, entry in enumerate(entries):
-        for column in entry.columns:
+    for e, feature in enumerate(features):
+        for column in feature.columns:
             other = owner.setdefault(column, e)
             if other != e:
                 raise ValueError(
-                    f"The entries {entries[other].name!r} and {entry.name!r} share the "
-                    f"column {column}, so that they cannot move independently. "
+                    f"The features {features[other].name!r} and {feature.name!r} share "
+                    f"the column {column}, so that they cannot move independently. "
                     f"{way_out}"
                 )
 
 
-def screened_pairs(problem, entries, grid, n_pairs, n_jobs):
-    """The pairs of the entries with the largest shares of variance in interactions.
+def screened_pairs(problem, features, grid, n_pairs, n_jobs):
+    """The pairs of the features with the largest shares of variance in interactions.
 
-    An entry's total minus its first-order index is the share of the variance in its
+    A feature's total minus its first-order index is the share of the variance in its
     interactions, for independent inputs an upper bound for that of each of its pairs.
-    The first entries by this share are taken until they have `TRIED` times as many
+    The first features by this share are taken until they have `TRIED` times as many
     pairs as are wanted.
 
     Parameters
     ----------
     problem : Problem
-    entries : list of Entry
+    features : list of Feature
     grid : str, int, array-like or dict
     n_pairs : int
         How many are wanted.
@@ -155,23 +155,23 @@ def screened_pairs(problem, entries, grid, n_pairs, n_jobs):
     -------
     list of (int, int)
     """
-    response, share = problem.response(entries), np.zeros(len(entries))
+    response, share = problem.response(features), np.zeros(len(features))
     if not response.additive:
         spread, _ = problem.spread()
         scale = np.where(spread > 0, spread, 1.0)
         shares = [TotalShare(), OwnShare.over("variance", problem.n_rows, 1)]
         request = Request(grid, shares, [scale, scale])
-        ((total, own),) = problem.run(entries, [request], n_jobs=n_jobs)
+        ((total, own),) = problem.run(features, [request], n_jobs=n_jobs)
         share = (total.importances - own.importances).max(axis=1)
     n_taken = int(np.ceil(0.5 + np.sqrt(0.25 + 2 * TRIED * n_pairs)))
     taken = np.sort(np.argsort(-share, kind="stable")[:n_taken]).tolist()
-    columns = [set(entry.columns) for entry in entries]
+    columns = [set(feature.columns) for feature in features]
     return [(j, k) for j, k in combinations(taken, 2) if not columns[j] & columns[k]]
 
 
 # A joint effect with a smaller part of the response's variance is rounding.
 NO_JOINT_EFFECT = 1e-20
-MOST_VALUES = 1e10  # responses of one entry
+MOST_VALUES = 1e10  # responses of one feature
 
 
 class MeanCurves:
@@ -194,18 +194,18 @@ class MeanCurves:
         self.of = response.averaged(table, rows, weights, base, n_columns)
 
     @classmethod
-    def over(cls, problem, entries, n_columns):
-        """The curves of entries over the rows of a `Problem`."""
-        response, table = problem.response(entries), problem.table
+    def over(cls, problem, features, n_columns):
+        """The curves of features over the rows of a `Problem`."""
+        response, table = problem.response(features), problem.table
         return cls(response, table, problem.weights, problem.base, n_columns)
 
-    def observed(self, entry):
-        """An entry's move through its observed values, and its mean curve."""
-        move = make_move(self.table, self.weights, entry, "all")
+    def observed(self, feature):
+        """A feature's move through its observed values, and its mean curve."""
+        move = make_move(self.table, self.weights, feature, "all")
         return move, self.of(move)
 
     def on_grid(self, first, second):
-        """Mean response with two entries moved at once.
+        """Mean response with two features moved at once.
 
         result[o, k, l] has the first at its cell k, the second at its cell l.
         """
@@ -230,7 +230,7 @@ def joint_dependence(plan, request):
     Parameters
     ----------
     plan : Plan
-        Its `own` are positions of the entries of each pair.
+        Its `own` are positions of the features of each pair.
     request : Request
         Of each column at most `SURFACE_VALUES` are used, spread over the grid.
 
@@ -240,13 +240,13 @@ def joint_dependence(plan, request):
         (name, name) -> (values of the first, values of the second, averages of shape
         (n_first, n_second) or (n_first, n_second, n_outputs)).
     """
-    problem, entries, pairs = plan.problem, plan.entries, plan.own
-    joint = [together([entries[j], entries[k]]) for j, k in pairs]
+    problem, features, pairs = plan.problem, plan.features, plan.own
+    joint = [together([features[j], features[k]]) for j, k in pairs]
     curves = MeanCurves.over(problem, joint, n_columns=2)
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:
-        move = problem.move(entries[e], request)
+        move = problem.move(features[e], request)
         some = spread_cells(move, SURFACE_VALUES)
         share = move.probabilities[some]
         moves[e] = move.at_cells(some, probabilities=share / share.sum(), codes=None)
@@ -254,31 +254,31 @@ def joint_dependence(plan, request):
     for j, k in pairs:
         averages = np.moveaxis(curves.on_grid(moves[j], moves[k]), 0, -1) + level
         averages = averages[..., 0] if len(level) == 1 else averages
-        names = entries[j].name, entries[k].name
+        names = features[j].name, features[k].name
         result[names] = moves[j].values, moves[k].values, averages
     return result
 
 
 @dataclass
 class ConditionalStd:
-    """Greenwell et al., section 3.2: does flatness along one entry vary with another?
+    """Greenwell et al., section 3.2: does flatness along one feature vary with another?
 
     Attributes
     ----------
     curves : MeanCurves
     move : callable
-        move(entry) -> Move.
+        move(feature) -> Move.
     """
 
     curves: MeanCurves
     move: object
 
-    def alone(self, entry):
-        """What is needed of one entry: its move."""
-        return self.move(entry)
+    def alone(self, feature):
+        """What is needed of one feature: its move."""
+        return self.move(feature)
 
     def strength(self, task):
-        """The statistic of a pair, (n_outputs,), from the entries and their moves."""
+        """The statistic of a pair, (n_outputs,), from the features and their moves."""
         _, (first, second) = task
         return conditional_std(self.curves.on_grid(first, second), first, second)
 
@@ -302,7 +302,7 @@ def _spread_of_flatness(joint, categorical):
 class JointH:
     """Friedman's H at the rows of X [Friedman & Popescu, section 8.1], the root.
 
-    With S the entries of a pair or triple and every F centred over the rows,
+    With S the features of a pair or triple and every F centred over the rows,
 
         H^2 = sum_i (sum_{T in S} (-1)^|S - T| F_T(x_i))^2 / sum_i F_S(x_i)^2.
 
@@ -313,9 +313,9 @@ class JointH:
 
     curves: MeanCurves
 
-    def alone(self, entry):
-        """What is needed of one entry: F at each row, (n_outputs, n_samples)."""
-        move, curve = self.curves.observed(entry)
+    def alone(self, feature):
+        """What is needed of one feature: F at each row, (n_outputs, n_samples)."""
+        move, curve = self.curves.observed(feature)
         return curve[:, move.codes]
 
     def strength(self, task):
@@ -328,7 +328,7 @@ class JointH:
         return friedman_h(joint, len(members), smaller, move.probabilities, response)
 
     def left(self, singles):
-        """Share of the variance that the sum of the F of all entries leaves."""
+        """Share of the variance that the sum of the F of all features leaves."""
         weights, base = self.curves.weights, self.curves.base
         rest = variance(base - sum(singles), weights)
         return divided(rest, variance(base, weights))
@@ -342,9 +342,9 @@ def friedman_h(joint, size, smaller, p, response):
     joint : ndarray of shape (n_outputs, n_cells)
         F_S at each observed value.
     size : int
-        Number of entries in S.
+        Number of features in S.
     smaller : list of (int, ndarray of shape (n_outputs, n_cells))
-        Of each T the number of entries and F_T at these values.
+        Of each T the number of features and F_T at these values.
     p : ndarray of shape (n_cells,)
         Probabilities of the values.
     response : ndarray of shape (n_outputs,)
@@ -356,30 +356,30 @@ def friedman_h(joint, size, smaller, p, response):
     """
     joint = centred(joint, p)
     rest = joint.copy()
-    for n_entries, of_some in smaller:
-        rest += (-1.0) ** (size - n_entries) * centred(of_some, p)
+    for n_features, of_some in smaller:
+        rest += (-1.0) ** (size - n_features) * centred(of_some, p)
     least = NO_JOINT_EFFECT * response
     return np.sqrt(divided(rest**2 @ p, joint**2 @ p, least))
 
 
-def check_affordable(problem, entries, request):
-    """Refuse entries of which H with all others would take for ever."""
+def check_affordable(problem, features, request):
+    """Refuse features of which H with all others would take for ever."""
     n_samples = problem.table.n_samples
     if n_samples**2 <= MOST_VALUES:
         return
-    moves = problem.moves(entries, [request])
-    for e, entry in enumerate(entries):
+    moves = problem.moves(features, [request])
+    for e, feature in enumerate(features):
         if n_samples * moves[e].n_cells > MOST_VALUES:
             raise ValueError(
                 f"statistic='h_overall' moves each of the {n_samples} rows to each of "
-                f"the {moves[e].n_cells} values of {entry.name!r}, which is more than "
-                f"{MOST_VALUES:.0e} responses. Fit on a random sample of the rows."
+                f"the {moves[e].n_cells} values of {feature.name!r}, which is more "
+                f"than {MOST_VALUES:.0e} responses. Fit on a random sample of the rows."
             )
 
 
 @dataclass(frozen=True)
 class OverallInteraction(Reduction):
-    """Friedman's H of an entry with all others [Friedman & Popescu, eq. 45].
+    """Friedman's H of a feature with all others [Friedman & Popescu, eq. 45].
 
     With d[i, k] = ICE[i, k] - f[i], F_-j at row i is f[i] + sum_k p[k] d[i, k], and
     F_j at cell k a constant + sum_i w[i] d[i, k]: f - F_j - F_-j takes two means of d.

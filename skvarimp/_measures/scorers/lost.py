@@ -10,7 +10,7 @@ from skvarimp._measures.scorers.resamples import N_PAIRS
 from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Recorded, Responses
 from skvarimp._measures.scorers.ways import way_of
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import entry_seeds
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.guards import drawing_budget, spend, users_code
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.tasks import Progress, tasks_done
@@ -23,7 +23,7 @@ class ScoreLost:
     ----------
     scoring : str or callable
     problem : Problem
-    entries : list of Entry
+    features : list of Feature
     reads : bool, default=True
         Whether the model may be read, and is then asked for rows that prove it.
 
@@ -38,14 +38,14 @@ class ScoreLost:
     baseline : float
         Score of the unmoved rows.
     parts : dict
-        Entry -> the part of each row, where donors are to come from it.
+        Feature -> the part of each row, where donors are to come from it.
     responses : Responses or None
         What a scorer of scikit-learn's is served from.
     way : Way or None
         How samples of the rows are scored; None where that would need the model.
     """
 
-    def __init__(self, scoring, problem, entries, reads=True):
+    def __init__(self, scoring, problem, features, reads=True):
         self.scorer, self.name = scoring, getattr(scoring, "__name__", repr(scoring))
         self.responses, estimator = None, problem.model.estimator
         if isinstance(scoring, str):
@@ -58,7 +58,7 @@ class ScoreLost:
                 )
             # scorers ask the stand-in for tags; the model's own score may look at X
             if has_tags(estimator) and scoring != "score":
-                self.responses = Responses(estimator, problem.table, entries, reads)
+                self.responses = Responses(estimator, problem.table, features, reads)
         self.problem, self.y = problem, problem.given_y
         if not problem.kept.all():
             self.y = rows_of_target(self.y, np.flatnonzero(problem.kept))
@@ -103,14 +103,17 @@ class ScoreLost:
 
     def outcome(self, plan, measure):
         """Mean score lost over the repeats, with its errors."""
-        n = len(plan.entries)
-        seeds, rows_left = entry_seeds(measure.random_state, n), drawing_budget(measure)
+        n = len(plan.features)
+        seeds, rows_left = (
+            feature_seeds(measure.random_state, n),
+            drawing_budget(measure),
+        )
         each = self.problem.n_rows
         rows_left.require(n * each)
         wanted = rows_left.affordable(
             np.full(n, measure.n_repeats), lambda repeats: int(repeats.sum()) * each
         )
-        given = plan.entries, self, int(wanted[0]), seeds
+        given = plan.features, self, int(wanted[0]), seeds
         progress = Progress([measure], n)
         lost = tasks_done(progress, _score_lost, range(n), given, measure.n_jobs)
         outcome, paths = Outcome.drawn(n, 1), []
@@ -123,7 +126,7 @@ class ScoreLost:
         return outcome
 
     def rows(self, influences):
-        """Samples as if they were rows, (N_PAIRS, n_entries); None without errors."""
+        """Samples as if they were rows, (N_PAIRS, n_features); None without errors."""
         if influences is None:
             return None
         problem, weights = self.problem, np.full(N_PAIRS, 1.0 / N_PAIRS)
@@ -131,17 +134,17 @@ class ScoreLost:
         seen = fingerprint(problem.table)
         return Rows(influences.T, None, units, problem.kept, seen)
 
-    def lend_response(self, problem, entries):
+    def lend_response(self, problem, features):
         """Let a problem use the response that scores were found by, if there is one."""
         if self.responses is not None:
             _, known = self.responses.of(problem.model.method)
             if known is not None:
-                problem._responses.setdefault(tuple(entries), known)
+                problem._responses.setdefault(tuple(features), known)
 
-    def donors(self, entry, n_repeats, random):
+    def donors(self, feature, n_repeats, random):
         """The row that each row's value comes from, (n_repeats, n_rows)."""
         weights = self.problem.weights
-        part = self.parts.get(entry, np.zeros(len(weights), dtype=np.intp))
+        part = self.parts.get(feature, np.zeros(len(weights), dtype=np.intp))
         order = np.argsort(part, kind="stable")
         parts = np.split(order, np.cumsum(np.bincount(part))[:-1])
         donors = np.empty((n_repeats, len(weights)), dtype=np.intp)
@@ -151,8 +154,8 @@ class ScoreLost:
                 of_repeat[part] = part[shuffled_donors(shares, random)]
         return donors
 
-    def moved(self, position, entry, donors):
-        """Scores with the entry's values from each row of donors, predictions, path.
+    def moved(self, position, feature, donors):
+        """Scores with the feature's values from each row of donors, predictions, path.
 
         A scorer of the user's own is given moved rows, as the model's own score is.
         """
@@ -165,7 +168,7 @@ class ScoreLost:
         scores, known, estimator = [], [], self.problem.model.estimator
         for of_repeat in donors:
             model = Recorded(estimator) if self.way is not None else estimator
-            moved = table.moved(np.arange(n), entry.columns, donors=of_repeat)
+            moved = table.moved(np.arange(n), feature.columns, donors=of_repeat)
             scores.append(self.score(model, moved))
             known.append(getattr(model, "known", {}))
         if self.way is not None:
@@ -184,13 +187,13 @@ def is_finite_number(score):
     return score.ndim == 0 and score.dtype.kind in "fbiu" and bool(np.isfinite(score))
 
 
-def _score_lost(position, entries, lost, n_repeats, seeds):
-    """`Outcome` from the score lost by one entry, and the path."""
-    random, entry = np.random.default_rng(int(seeds[position])), entries[position]
-    donors = lost.donors(entry, n_repeats, random)
+def _score_lost(position, features, lost, n_repeats, seeds):
+    """`Outcome` from the score lost by one feature, and the path."""
+    random, feature = np.random.default_rng(int(seeds[position])), features[position]
+    donors = lost.donors(feature, n_repeats, random)
     scores, deviations = [], []
     for part in even_slices(n_repeats, max(1, HELD // lost.problem.n_rows)):
-        of_part, known, path = lost.moved(position, entry, donors[part])
+        of_part, known, path = lost.moved(position, feature, donors[part])
         scores.append(of_part)
         if lost.way is not None and n_repeats > 1:
             deviations.append(lost.way.deviations(known, donors[part]))

@@ -18,21 +18,21 @@ from skvarimp._running.memory import HELD, Memo, at_once, even_slices
 
 
 class Responses:
-    """Outputs of a model as entries of X take the values of other rows.
+    """Outputs of a model as features of X take the values of other rows.
 
     Parameters
     ----------
     estimator : estimator
         Fitted.
     table : Table
-    entries : list of Entry
+    features : list of Feature
         Which move.
     reads : bool, default=True
         Whether the model may be read; else there is never a response.
     """
 
-    def __init__(self, estimator, table, entries, reads=True):
-        self.estimator, self.table, self.entries = estimator, table, entries
+    def __init__(self, estimator, table, features, reads=True):
+        self.estimator, self.table, self.features = estimator, table, features
         self.reads = reads
         self._known, self._served = Memo(most=np.inf), Memo()
 
@@ -47,23 +47,23 @@ class Responses:
             with users_code():  # names of columns were complained about before
                 of = make_problem(self.estimator, self.table, None, None, method)
             watched = Watched(of.model, of.table, of.base, of.weights)
-            response = respond(watched, self.entries, walked=False)
+            response = respond(watched, self.features, walked=False)
         except (ValueError, TypeError, AttributeError):  # the caller asks the model
             return None, None
         return of, None if isinstance(response, BlackBoxResponse) else response
 
     def at_donors(self, method, position, donors, together):
-        """Outputs with one entry's values from other rows, or None.
+        """Outputs with one feature's values from other rows, or None.
 
         Parameters
         ----------
         method : str
         position : int
-            Of the entry.
+            Of the feature.
         donors : ndarray of shape (n_repeats, n_samples)
             The rows that values are taken from.
         together : bool
-            Whether other entries will be asked for with the same donors: several are
+            Whether other features will be asked for with the same donors: several are
             then found at once and kept.
 
         Returns
@@ -75,23 +75,23 @@ class Responses:
         if response is None:
             return None
         if not together:
-            found = self._of_entries(problem, response, [position], donors)
+            found = self._of_features(problem, response, [position], donors)
             return None if found is None else found[0]
         size = at_once(response.n_outputs * donors.size)
         first = position - position % size
-        which = range(first, min(first + size, len(self.entries)))
+        which = range(first, min(first + size, len(self.features)))
         found = self._served.get(
-            (method, first), lambda: self._of_entries(problem, response, which, donors)
+            (method, first), lambda: self._of_features(problem, response, which, donors)
         )
         return None if found is None else found[position - first]
 
-    def _of_entries(self, problem, response, which, donors):
-        moves = problem.moves(self.entries, [ALL])
+    def _of_features(self, problem, response, which, donors):
+        moves = problem.moves(self.features, [ALL])
         moves, n = [moves[e] for e in which], problem.table.n_samples
         cost = 0.0
         for move in moves:
             n_cells = len(donors) if response.reads_cells else move.n_cells
-            grouped = len(move.entry.columns) > 1
+            grouped = len(move.feature.columns) > 1
             cost += response.evaluations(n, n_cells, grouped=grouped)
         if cost > len(moves) * donors.size:
             return None
@@ -202,7 +202,7 @@ class Replayed(StandIn):
 
 
 class Permuted(StandIn):
-    """Stands for an estimator whose X has the values of one entry permuted.
+    """Stands for an estimator whose X has the values of one feature permuted.
 
     Its outputs are those of the permuted rows of the current `repeat`, found for all
     repeats at once when first asked for.
@@ -211,12 +211,12 @@ class Permuted(StandIn):
     ----------
     responses : Responses
     position : int
-        Of the entry.
+        Of the feature.
     donors : ndarray of shape (n_repeats, n_samples)
     smooth : bool
         Whether outputs may differ from the estimator's by rounding.
     together : bool
-        Whether other entries will be permuted alike.
+        Whether other features will be permuted alike.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class Permuted(StandIn):
         super().__init__(responses.estimator)
         self.repeat, self.path, self.known = 0, None, {}
         self._responses = responses
-        self._columns, self._donors = responses.entries[position].columns, donors
+        self._columns, self._donors = responses.features[position].columns, donors
         self._moves = position, donors, together
         self._smooth = smooth
 

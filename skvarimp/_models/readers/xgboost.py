@@ -151,7 +151,7 @@ def _encoding(learner, trees, table, marker):
 
 
 def _absent_is_missing(table):
-    """Entries that a sparse X does not store are missing; stored zeros are not."""
+    """Features that a sparse X does not store are missing; stored zeros are not."""
     if not isinstance(table, SparseTable):
         return False
     if np.any(single(table.native.tocoo().data) == 0):

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from skvarimp._data.base_table import begins_value, side_by_side
-from skvarimp._data.table import Entry, as_table
+from skvarimp._data.table import Feature, as_table
 from skvarimp._models.links import InverseTransform
 from skvarimp._models.transformers import is_monotone
 from skvarimp._response.contract import Costs, Response
@@ -163,16 +163,16 @@ class Transformed:
         """The transformed table of a raw one."""
         return self.table if raw is self.raw else self._transform(raw.copy())
 
-    def entry(self, entry):
-        """The model columns that move with an entry."""
+    def feature(self, feature):
+        """The model columns that move with a feature."""
         starts = self._starts
-        parts = [self._order[starts[j] : starts[j + 1]] for j in entry.columns]
+        parts = [self._order[starts[j] : starts[j + 1]] for j in feature.columns]
         columns = np.sort(np.concatenate([np.arange(0), *parts]))
-        return Entry(entry.name, tuple(columns.tolist()), len(columns) > 1)
+        return Feature(feature.name, tuple(columns.tolist()), len(columns) > 1)
 
     def move(self, raw, table, move):
         """The move of the model columns; the same cells in the same order."""
-        entry = self.entry(move.entry)
+        feature = self.feature(move.feature)
         behind, rows, donors = table, move.donors, move.donors
         if rows is None or rows.ndim == 2:  # put into copies of one row
             cells = np.arange(move.n_cells)
@@ -181,14 +181,14 @@ class Transformed:
             )
             rows = cells
         if donors is not None and donors.ndim == 2:
-            place = {j: m for m, j in enumerate(move.entry.columns)}
-            donors = donors[:, [place[self.source[j]] for j in entry.columns]]
-        columns = [behind.column(j)[rows] for j in entry.columns]
+            place = {j: m for m, j in enumerate(move.feature.columns)}
+            donors = donors[:, [place[self.source[j]] for j in feature.columns]]
+        columns = [behind.column(j)[rows] for j in feature.columns]
         values = side_by_side(columns, len(rows))
         floats = values.dtype.kind == "f"
         if move.donors is None and floats and not np.isfinite(values).all():
             self.model(behind.copy())  # it may refuse these
-        return replace(move, entry=entry, values=values, donors=donors)
+        return replace(move, feature=feature, values=values, donors=donors)
 
 
 def _n_distinct(values):
@@ -202,7 +202,7 @@ class TransformedMoves:
         self.raw_moves, self.raw = moves, raw
         self.transformed, self.table = transformed, table
         self.weights, self.grids = moves.weights, moves.grids
-        self.entries = [transformed.entry(entry) for entry in moves.entries]
+        self.features = [transformed.feature(feature) for feature in moves.features]
         self._made = Memo(most=256)
 
     @cached_property
@@ -212,12 +212,12 @@ class TransformedMoves:
         If a selector leaves one column of a group, it has the grid of the group. If an
         imputer fills in a missing value, it is still the last value of its grid.
         """
-        result = np.zeros(len(self.entries), dtype=bool)
+        result = np.zeros(len(self.features), dtype=bool)
         if not self.transformed.monotone or self.raw.numeric() is None:
             return result
-        one_behind = np.array([len(e.columns) == 1 for e in self.entries], dtype=bool)
+        one_behind = np.array([len(e.columns) == 1 for e in self.features], dtype=bool)
         singles = np.flatnonzero(one_behind & self.raw_moves.by_column)
-        columns = np.array([self.entries[e].columns[0] for e in singles], np.intp)
+        columns = np.array([self.features[e].columns[0] for e in singles], np.intp)
         raw_columns = self.transformed.source[columns]
         for which in line_batches(self.table, columns):
             behind, _ = values_of(self.table, columns[which], self.weights)
@@ -265,7 +265,7 @@ class ColumnwiseResponse(Response):
     def inside(self, table):
         """The inner response and what it sees, see `Response`."""
         behind = self.transformed
-        return self.inner, behind.model, behind.of(table), behind.entry
+        return self.inner, behind.model, behind.of(table), behind.feature
 
     def _behind(self, table, *moves):
         """A table and moves as the inner response sees them."""
@@ -292,10 +292,10 @@ class ColumnwiseResponse(Response):
         averaged = self.inner.averaged(behind, rows, weights, base, n_columns)
         return partial(self._averaged, averaged, table, behind)
 
-    def coalitions(self, table, weights, base, entries):
-        entries = [self.transformed.entry(entry) for entry in entries]
+    def coalitions(self, table, weights, base, features):
+        features = [self.transformed.feature(feature) for feature in features]
         behind = self.transformed.of(table)
-        return self.inner.coalitions(behind, weights, base, entries)
+        return self.inner.coalitions(behind, weights, base, features)
 
     def _averaged(self, averaged, table, behind, move):
         return averaged(self.transformed.move(table, behind, move))

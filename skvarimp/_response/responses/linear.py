@@ -79,7 +79,7 @@ class LinearResponse(ProjectionResponse):
 
     def _line(self, table, rows, move):
         """The moved columns' part of the scores, of cells and of rows."""
-        columns = list(move.entry.columns)
+        columns = list(move.feature.columns)
         t = self.added(numeric_values(move), columns).T
         if move.codes is not None:
             return t, t[:, move.codes[rows]]
@@ -96,16 +96,16 @@ class LinearResponse(ProjectionResponse):
         return offers
 
     def shapes(self, table, rows, move, margins):
-        straight = self.straight and len(move.entry.columns) == 1
+        straight = self.straight and len(move.feature.columns) == 1
         one_position = straight or self.n_scores == 1
         known = "order" in self.offers(move.n_cells) and self.changes(move)
         if known and self.link is IDENTITY:
             t, s = self._line(table, rows, move)
             slope = np.ones((1, self.n_scores, 1))
             if straight:
-                slope[0, :, 0] = self.weights[move.entry.columns[0]]
+                slope[0, :, 0] = self.weights[move.feature.columns[0]]
                 t = numeric_values(move).T
-                s = own_values(table, rows, list(move.entry.columns)).T
+                s = own_values(table, rows, list(move.feature.columns)).T
             parts = partial(Response.shapes, self, table, rows, move, margins)
             yield StraightLines(margins, parts, t[np.newaxis], s[np.newaxis], slope)
         elif known and one_position and self.link in (EXPONENTIAL, LOGISTIC):
@@ -121,7 +121,7 @@ class LinearResponse(ProjectionResponse):
         number, slope = t, np.ones((1, 1))
         if straight:
             number = numeric_values(move).T
-            slope = self.weights[list(move.entry.columns)].T
+            slope = self.weights[list(move.feature.columns)].T
 
         def evaluate(numbers, which):
             moved = slope * numbers
@@ -163,37 +163,37 @@ class LineWalker(ScoreWalker):
         if walk.final:
             singles = np.flatnonzero(walk.moves.by_column)
         for request, grid in enumerate(walk.moves.grids):
-            first = request * walk.n_entries
-            others = np.ones(walk.n_entries, dtype=bool)
+            first = request * walk.n_features
+            others = np.ones(walk.n_features, dtype=bool)
             if lines_serve(walk, walk.reductions[request], grid):
                 for alike in self._alike(first, singles):
                     for batch in line_batches(walk.table, self._columns(alike)):
-                        entries = alike[batch]
-                        others[entries] = False
-                        yield ColumnsTask(tuple((first + entries).tolist()), all_rows)
+                        features = alike[batch]
+                        others[features] = False
+                        yield ColumnsTask(tuple((first + features).tolist()), all_rows)
             for e in np.flatnonzero(others):
                 yield from self.tasks_of(first + int(e))
 
-    def _alike(self, first, entries):
-        """Yield those of the entries that are reduced alike."""
+    def _alike(self, first, features):
+        """Yield those of the features that are reduced alike."""
         walk = self.walk
-        reductions = walk.reductions[first // walk.n_entries]
-        categorical = np.zeros(len(entries), dtype=bool)
+        reductions = walk.reductions[first // walk.n_features]
+        categorical = np.zeros(len(features), dtype=bool)
         if any(r.statistic == "auto" for r in reductions):
-            categorical[:] = [walk.moves.kind(first + e).categorical for e in entries]
+            categorical[:] = [walk.moves.kind(first + e).categorical for e in features]
         for kind in (True, False):
             if np.any(categorical == kind):
-                yield entries[categorical == kind]
+                yield features[categorical == kind]
 
-    def _columns(self, entries):
-        """The single columns that some entries move."""
-        every = self.walk.moves.entries
-        return np.array([every[e].columns[0] for e in entries], np.intp)
+    def _columns(self, features):
+        """The single columns that some features move."""
+        every = self.walk.moves.features
+        return np.array([every[e].columns[0] for e in features], np.intp)
 
     def run(self, task):
         if not isinstance(task, ColumnsTask):
             return super().run(task)
-        columns = self._columns([p % self.walk.n_entries for p in task.positions])
+        columns = self._columns([p % self.walk.n_features for p in task.positions])
         slopes = self.response.weights[columns]
         finished = finish_lines(self.walk, task.positions, columns, slopes)
         return [(task.positions, finished)]

@@ -1,6 +1,6 @@
 """Many single columns of a linear response at once, with their own values as grid.
 
-A batch holds columns side by side. Each is one entry of `StraightLines`, whose cells
+A batch holds columns side by side. Each is one feature of `StraightLines`, whose cells
 are the rows: rows of equal value need not be merged. The cells of a sparse column are
 its stored values and a single zero with the weight of all rows that hold 0.
 """
@@ -140,7 +140,7 @@ def finish_lines(walk, positions, columns, slopes):
     if any(reduction.statistic for reduction in reductions):
         new = begins_value(lines.ascending[:, 0])
         margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
-    scales, result = walk.scales[positions[0] // walk.n_entries], []
+    scales, result = walk.scales[positions[0] // walk.n_features], []
     rise = slopes * np.ptp(values, axis=1)[:, np.newaxis]
     flat = np.abs(rise) <= FLAT * walk.size
     directions = np.where(flat, 0.0, np.sign(rise))

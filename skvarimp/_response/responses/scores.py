@@ -62,16 +62,16 @@ class ScoreResponse(Response):
 
         No score changes if no column is used, or if those used hold a single value.
         """
-        used = np.ones(len(move.entry.columns), dtype=bool)
+        used = np.ones(len(move.feature.columns), dtype=bool)
         if self.used is not None:
-            used = self.used[list(move.entry.columns)]
+            used = self.used[list(move.feature.columns)]
         if not used.any():
             return False
         return move.codes is None or np.ptp(numeric_values(move)[:, used], axis=0).any()
 
     def scores(self, table, rows, move):
         """Scores of moved rows, (n_scores, n_rows, n_cells)."""
-        columns = list(move.entry.columns)
+        columns = list(move.feature.columns)
         return self.scores_at(table, rows, columns, numeric_values(move))
 
     def scores_at(self, table, rows, columns, values):
@@ -133,11 +133,11 @@ class ScoreResponse(Response):
 
     def shapes(self, table, rows, move, margins):
         """Smooth curves of one column are a `Basis`."""
-        one_column = len(move.entry.columns) == 1
+        one_column = len(move.feature.columns) == 1
         if not (one_column and self.offers(move.n_cells) and self.changes(move)):
             yield from super().shapes(table, rows, move, margins)
             return
-        columns, values = list(move.entry.columns), numeric_values(move)[:, 0]
+        columns, values = list(move.feature.columns), numeric_values(move)[:, 0]
         for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
             of_rows = rows[part]
 
@@ -208,9 +208,9 @@ def kernel_response(model, form, table):
 
 
 class KeptNodes:
-    """Scores at nodes, kept for the last entry.
+    """Scores at nodes, kept for the last feature.
 
-    All grids of an entry lie between the same ends and share their nodes.
+    All grids of a feature lie between the same ends and share their nodes.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ class KernelResponse(ScoreResponse):
         """O((n_rows + n_cells) n_support)."""
         if self.link is not IDENTITY:
             return super().mean_curves(table, rows, weights, move, base)
-        columns, values = list(move.entry.columns), numeric_values(move)
+        columns, values = list(move.feature.columns), numeric_values(move)
         at, basis = values, None
         if not self.kernel.separable:
             at, basis = self.nodes_of(table, columns, values)
@@ -317,7 +317,7 @@ class KernelResponse(ScoreResponse):
         if n >= TOO_MANY:
             return values, None
         at = nodes(low, high, n)[:, np.newaxis]
-        # nodes serve all grids of an entry, so there may be a few more than values
+        # nodes serve all grids of a feature, so there may be a few more than values
         if n >= 3 * len(values) and not self._kept_nodes.holds(table, columns, at):
             return values, None
         return at, interpolation(values[:, 0], low, high, n)

@@ -18,7 +18,7 @@ value by value.
 import numpy as np
 
 from skvarimp._data.base_table import spread_over
-from skvarimp._data.table import Entry
+from skvarimp._data.table import Feature
 from skvarimp._models.array_forms import ACTIVATIONS
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import IDENTITY
@@ -289,12 +289,12 @@ class InterpolatedResponse(ScoreResponse):
 
     def serves(self, move):
         """Whether the curves of a move are interpolated."""
-        (first, *more) = move.entry.columns
+        (first, *more) = move.feature.columns
         return not more and self.sizes[first] < move.n_cells
 
     def scores(self, table, rows, move):
         scores = self.scores_at if self.serves(move) else self.scores_one_by_one
-        return scores(table, rows, list(move.entry.columns), numeric_values(move))
+        return scores(table, rows, list(move.feature.columns), numeric_values(move))
 
     def scores_at(self, table, rows, columns, values):
         """Ask at the nodes; the move must be one that is served."""
@@ -312,8 +312,8 @@ class InterpolatedResponse(ScoreResponse):
     def scores_one_by_one(self, table, rows, columns, values):
         """Ask the model itself at each of the values."""
         name = "+".join(np.take(table.column_names(), columns))
-        chances, entry = np.ones(len(values)), Entry(name, tuple(columns))
-        move = Move(entry, values, None, chances, None, categorical=False)
+        chances, feature = np.ones(len(values)), Feature(name, tuple(columns))
+        move = Move(feature, values, None, chances, None, categorical=False)
         each, cells = all_cells(rows, move)
         scores = self.black_box.at(table, each, move, cells)
         return scores.reshape(self.n_scores, len(rows), len(values))
@@ -324,7 +324,7 @@ class InterpolatedResponse(ScoreResponse):
 
     def mean_curves(self, table, rows, weights, move, base):
         """Of several columns from the means at all combinations of their nodes."""
-        columns, values = list(move.entry.columns), numeric_values(move)
+        columns, values = list(move.feature.columns), numeric_values(move)
         each = [self._nodes(*pair) for pair in zip(columns, values.T)]
         shape = [len(at) for at, _ in each]
         if len(columns) < 2 or np.prod(shape, dtype=float) >= move.n_cells:
@@ -360,9 +360,9 @@ class InterpolatedResponse(ScoreResponse):
         n, low, high = tail(size).start, distinct[0], distinct[-1]
         return nodes(low, high, n), interpolation(values, low, high, n)
 
-    def n_nodes(self, entry):
-        """At how many joint nodes of its columns an entry's mean curve is asked for."""
-        sizes = [int(min(self.sizes[j], 1e6)) for j in entry.columns]
+    def n_nodes(self, feature):
+        """At how many joint nodes of its columns a mean curve is asked for."""
+        sizes = [int(min(self.sizes[j], 1e6)) for j in feature.columns]
         return np.prod([tail(size).start for size in sizes], dtype=float)
 
     def costs(self):

@@ -36,14 +36,14 @@ def test_most_workers_of_a_shared_walk(monkeypatch):
     assert used == [2]
 
 
-def test_many_entries():
-    """The table's rows are put in order once, not once per entry."""
-    n_entries = 20_000
+def test_many_features():
+    """The table's rows are put in order once, not once per feature."""
+    n_features = 20_000
     fitted = {
         f"model/{label}": SimpleNamespace(
-            entry_names_=[f"x{j}" for j in range(first, first + n_entries)],
-            importances_=np.arange(n_entries),
-            ranking_=np.arange(n_entries),
+            features_=[f"x{j}" for j in range(first, first + n_features)],
+            importances_=np.arange(n_features),
+            ranking_=np.arange(n_features),
             standard_errors_=None,
         )
         for label, first in {"one": 5, "other": 0}.items()
@@ -52,4 +52,4 @@ def test_many_entries():
     table = Comparison.from_fitted(fitted, {})
     assert process_time() - start < 3.0
     more = [f"x{j}" for j in range(5)]  # of the other measure only
-    assert list(table.index) == [*fitted["model/one"].entry_names_, *more]
+    assert list(table.index) == [*fitted["model/one"].features_, *more]

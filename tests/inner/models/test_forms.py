@@ -20,7 +20,9 @@ from skvarimp._models.registry import read, reader_of, unwrapped
 from skvarimp.exceptions import ResponseWarning
 
 Y = X[:, 0] - X[:, 1] * X[:, 3]
-every_entry = pytest.mark.parametrize("entry", OURS, ids=lambda entry: entry.name)
+every_feature = pytest.mark.parametrize(
+    "feature", OURS, ids=lambda feature: feature.name
+)
 
 
 def forms(estimator):
@@ -34,11 +36,11 @@ def forms(estimator):
                 continue
 
 
-@every_entry
-def test_a_form_gives_the_models_own_output(entry):
+@every_feature
+def test_a_form_gives_the_models_own_output(feature):
     """Of every response method, at every row."""
     found = {}
-    for method, model, form in forms(fitted(entry)):
+    for method, model, form in forms(fitted(feature)):
         own, found[method] = model(X).T, form.outputs(X)
         clear = np.ones(len(X), dtype=bool)
         if getattr(getattr(form, "link", None), "discrete", False):
@@ -52,10 +54,10 @@ def test_a_form_gives_the_models_own_output(entry):
     assert found
 
 
-@every_entry
-def test_a_forms_gradient_is_the_slope_of_its_outputs(entry):
+@every_feature
+def test_a_forms_gradient_is_the_slope_of_its_outputs(feature):
     """Wherever it has one."""
-    for _, _, form in forms(fitted(entry)):
+    for _, _, form in forms(fitted(feature)):
         try:
             value, slopes = form.gradient(X)
         except NoGradient:

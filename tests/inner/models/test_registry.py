@@ -11,7 +11,7 @@ from registry_models import OURS, WEIGHTS, N, X, fitted, fitted_to
 from response_oracle import beside_black_box
 
 from skvarimp import InteractionImportance, SensitivityImportance
-from skvarimp._data.table import Entry
+from skvarimp._data.table import Feature
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.registry import READERS, REGISTRY
 from skvarimp._response.mean_curves import PartialDependence
@@ -27,12 +27,12 @@ def test_rows_are_unique():
 
 @pytest.mark.parametrize("lowering", OURS, ids=lambda x: f"{x.package}.{x.name}")
 def test_fast_response_equals_black_box(lowering):
-    """With weights and a group, for four reductions, to 1e-9 per entry."""
+    """With weights and a group, for four reductions, to 1e-9 per feature."""
     model = fitted(lowering)
     assert type(model) is lowering.type
     problem = make_problem(model, X, None, WEIGHTS, "auto")
-    entries = [Entry("a", (0,)), Entry("c", (2,)), Entry("both", (1, 2))]
-    response = problem.response(entries)
+    features = [Feature("a", (0,)), Feature("c", (2,)), Feature("both", (1, 2))]
+    response = problem.response(features)
     assert not response.path.startswith("black box"), response.path
     reductions = [Pairs(), Observed(), PartialDependence.over("std", N, 500)]
     ones = np.ones(len(problem.base))
@@ -41,7 +41,7 @@ def test_fast_response_equals_black_box(lowering):
         Request("equidistant", [Range()], [ones]),
     ]
     scale = np.abs(problem.base).max()
-    for one, other in beside_black_box(problem, response, entries, requests):
+    for one, other in beside_black_box(problem, response, features, requests):
         np.testing.assert_allclose(
             one.importances, other.importances, rtol=1e-9, atol=1e-12 * scale
         )

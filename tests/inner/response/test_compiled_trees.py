@@ -49,8 +49,8 @@ def outcomes(model, X, method, features, weights, y=None):
         problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
     fast = lowered(problem.model, problem.table)
     table = problem.table
-    entries = resolve_features(features, table.names, table.n_columns)
-    asked = walks_asked(problem, entries, ["all", 4], 2)
+    features = resolve_features(features, table.names, table.n_columns)
+    asked = walks_asked(problem, features, ["all", 4], 2)
     walks = (problem.walk(fast, *some) for some in asked)
     found = [outcomes for walk in walks for outcomes in run_walk(walk)]
     return fast.path, np.abs(problem.base).max(), found
@@ -142,9 +142,9 @@ def test_equal_grids_of_one_feature_share_a_strip():
     trees = lowered(Model(model.fit(X, y)), table)
     weights, codes, members = np.full(len(X), 1 / len(X)), trees.codes.rows(table), []
     for name in ("number", "rank", "colour", "yes"):
-        (entry,) = resolve_features([name], table.names, table.n_columns)
+        (feature,) = resolve_features([name], table.names, table.n_columns)
         for grid in ("all", 3):
-            move = make_move(table, weights, entry, grid)
+            move = make_move(table, weights, feature, grid)
             members.append(
                 Member(trees.trees, len(members), move, *trees.codes.grid(table, move))
             )

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from skvarimp import SensitivityImportance
-from skvarimp._data.table import Entry, as_table
+from skvarimp._data.table import Feature, as_table
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
@@ -104,7 +104,7 @@ CASES = [(*case, remembered(f)) for *case, f in cases()]
     half(pairwise(CASES, [False, True], ["pairs", "observed", "range"])),
 )
 def test_exact_equals_double_loop(case, weighted, contrast):
-    """Every entry, groups included, to 1e-10 relative and 1e-12 of the scale."""
+    """Every feature, groups included, to 1e-10 relative and 1e-12 of the scale."""
     _, model, method, f = case
     X, random = data()
     weights = random.uniform(0.2, 2, len(X)) if weighted else None
@@ -133,15 +133,20 @@ def test_exact_equals_double_loop(case, weighted, contrast):
     assert np.all(imp.importances_ == imp.importances_per_output_.mean(axis=1))
 
 
-def walk_over(model, X, y, weights, entries, requests):
+def walk_over(model, X, y, weights, features, requests):
     """Outcomes of a black-box walk."""
     problem = make_problem(model, X, y, weights, "auto")
     assert (problem.y is None) == (y is None)  # as measures do: validated when asked
     response = BlackBoxResponse(problem.model, len(problem.base))
-    return problem, run_walk(problem.walk(response, entries, requests))
+    return problem, run_walk(problem.walk(response, features, requests))
 
 
-ENTRIES = [Entry("a", (0,)), Entry("b", (1,)), Entry("c", (2,)), Entry("ab", (0, 1))]
+FEATURES = [
+    Feature("a", (0,)),
+    Feature("b", (1,)),
+    Feature("c", (2,)),
+    Feature("ab", (0, 1)),
+]
 
 
 @pytest.mark.parametrize("statistic", ["std", "range"])
@@ -158,7 +163,7 @@ def test_partial_dependence_and_individual_flatness(statistic):
     ]
     ones = np.ones(2)
     request = Request("all", reductions, [ones] * len(reductions))
-    _, (outcomes,) = walk_over(smooth, X, None, weights, ENTRIES, [request])
+    _, (outcomes,) = walk_over(smooth, X, None, weights, FEATURES, [request])
 
     def flat(curves):
         if statistic == "range":
@@ -166,9 +171,9 @@ def test_partial_dependence_and_individual_flatness(statistic):
         return curves.std(axis=0, ddof=1) if len(curves) > 1 else 0 * curves[0]
 
     w = weights / weights.sum()
-    for e, entry in enumerate(ENTRIES):
-        values = np.unique(X[:, entry.columns], axis=0)
-        mean = mean_curve(smooth, X, entry.columns, values, weights)
+    for e, feature in enumerate(FEATURES):
+        values = np.unique(X[:, feature.columns], axis=0)
+        mean = mean_curve(smooth, X, feature.columns, values, weights)
         np.testing.assert_allclose(outcomes[0].curves[e], mean.T, rtol=1e-12)
         np.testing.assert_allclose(
             outcomes[0].importances[e],
@@ -176,7 +181,9 @@ def test_partial_dependence_and_individual_flatness(statistic):
             rtol=1e-10,
             atol=roundoff(len(X), smooth(X)),
         )
-        each = [flat(curve(smooth, X, i, entry.columns, values)) for i in range(len(X))]
+        each = [
+            flat(curve(smooth, X, i, feature.columns, values)) for i in range(len(X))
+        ]
         np.testing.assert_allclose(
             outcomes[1].importances[e],
             w @ np.array(each),
@@ -201,14 +208,14 @@ def test_loss_reduction(relative):
         return (y - outputs[0]) ** 2
 
     request = Request("all", [Loss(squared, relative)], [np.ones(1)])
-    _, ((outcome,),) = walk_over(f, X, y, weights, ENTRIES, [request])
+    _, ((outcome,),) = walk_over(f, X, y, weights, FEATURES, [request])
     base = w @ (y - f(X)) ** 2
-    for e, entry in enumerate(ENTRIES):
+    for e, feature in enumerate(FEATURES):
         moved = 0.0
         for i in range(len(X)):
             for k in range(len(X)):
                 x = X[i : i + 1].copy()
-                x[0, entry.columns] = X[k, entry.columns]
+                x[0, feature.columns] = X[k, feature.columns]
                 moved += w[i] * w[k] * (y[i] - f(x)[0]) ** 2
         expected = moved / base if relative else moved - base
         np.testing.assert_allclose(
@@ -277,8 +284,8 @@ def test_calls_are_large_and_never_larger_than_stated():
     assert np.median(sizes[1:]) > 20_000
 
 
-def test_non_finite_response_names_entry_and_value():
-    """The first offending entry and value are in the message."""
+def test_non_finite_response_names_feature_and_value():
+    """The first offending feature and value are in the message."""
     X = np.array([[1.0, 2.0], [3.0, 0.0], [2.0, 1.0]])
 
     def inverse(X):
@@ -299,10 +306,10 @@ def test_x_is_never_written_to():
 
 
 def test_moved_rows_keep_the_other_columns():
-    """result[m] = X[rows[m]] but for the entry's columns, whose donor is one row."""
+    """result[m] = X[rows[m]] but for the feature's columns, whose donor is one row."""
     X, _ = data()
     table = as_table(X)
-    move = make_move(table, np.full(len(X), 1 / len(X)), Entry("g", (0, 3)), "all")
+    move = make_move(table, np.full(len(X), 1 / len(X)), Feature("g", (0, 3)), "all")
     seen = []
     response = BlackBoxResponse(Model(lambda X: seen.append(X) or X[:, 0]), 1)
     rows, cells = np.array([5, 1, 2]), np.array([0, 4, 4])

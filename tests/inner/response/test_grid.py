@@ -12,7 +12,7 @@ from scipy import sparse
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.base_table import is_missing
-from skvarimp._data.table import Entry, as_table, is_frame
+from skvarimp._data.table import Feature, as_table, is_frame
 from skvarimp._response.further_moves import product_move
 from skvarimp._response.grid import distinct_values, make_move
 
@@ -130,7 +130,7 @@ def test_values_and_probabilities(grid):
     w = WEIGHTS[kept] / WEIGHTS[kept].sum()
     table = as_table(X[kept])
     for j, name in enumerate(COLUMNS):
-        move = make_move(table, w, Entry(name, (j,)), grid)
+        move = make_move(table, w, Feature(name, (j,)), grid)
         values, chances = literal_grid(X[:, j], WEIGHTS, grid)
         merged, where = np.unique(values, return_inverse=True)
         np.testing.assert_allclose(move.values, merged, rtol=1e-13)
@@ -143,7 +143,7 @@ def test_values_and_probabilities(grid):
 def test_bins_of_equal_size_are_split_sorted_values():
     """Without ties and weights: numpy's own split of the sorted column."""
     v = np.random.RandomState(1).permutation(np.arange(12.0)) ** 2
-    move = make_move(as_table(v[:, None]), np.full(12, 1 / 12), Entry("v", (0,)), 4)
+    move = make_move(as_table(v[:, None]), np.full(12, 1 / 12), Feature("v", (0,)), 4)
     parts = np.array_split(np.sort(v), 4)
     np.testing.assert_allclose(move.values, [np.median(p) for p in parts])
     np.testing.assert_allclose(move.probabilities, [0.25] * 4)
@@ -182,7 +182,7 @@ def test_equidistant_is_the_papers_five_values():
     assert imp.importances_[0] == pytest.approx(1.0, rel=1e-14)
 
 
-# --- categorical entries, groups, several grids at once --------------------------
+# --- categorical features, groups, several grids at once --------------------------
 
 LEVELS = np.array(["low", "high", "mid", "high"], dtype=object)
 EFFECT = {"low": -1.0, "mid": 0.5, "high": 2.0, None: 0.25}
@@ -244,7 +244,7 @@ def on_objects(X):
     ),
     ids=str,
 )
-def test_categorical_entries_and_groups_take_all_levels(library, grid, contrast):
+def test_categorical_features_and_groups_take_all_levels(library, grid, contrast):
     """Under every named grid, jointly in a group, whatever the columns' types."""
     frame = mixed_frame(library)
     features = {"text": "text", "flag": "flag", "code": 2, "both": ["text", "number"]}
@@ -280,7 +280,7 @@ def test_category_of_numbers_is_categorical():
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_levels_given_by_the_user(library):
-    """A dict entry names levels, equally likely; missing keeps its frequency."""
+    """A dict feature names levels, equally likely; missing keeps its frequency."""
     frame = mixed_frame(library)
     imp = SensitivityImportance(
         scale=None,
@@ -315,7 +315,7 @@ def test_group_with_values_given():
 
 
 BAD_GRIDS = [
-    ({"nobody": [1.0]}, "`grid` names 'nobody', which is not among the 2 entries"),
+    ({"nobody": [1.0]}, "`grid` names 'nobody', which is not among the 2 features"),
     ({"x0": "deciles"}, "must map 'x0' to an array of values, got 'deciles'"),
     ({"x0": [[1.0]]}, "non-empty 1-d array"),
     ({"x0": []}, "non-empty 1-d array"),
@@ -327,7 +327,7 @@ BAD_GRIDS = [
 
 @pytest.mark.parametrize(("grid", "message"), BAD_GRIDS)
 def test_bad_grids_raise_before_the_model_is_moved(grid, message):
-    """Bad values of the last entry too are found before any moved row is asked."""
+    """Bad values of the last feature too are found before any moved row is asked."""
     asked = []
 
     def model(X):
@@ -363,10 +363,10 @@ def test_distinct_values_are_those_of_the_whole_grid(j, weights):
     """The short way by a sort gives the values and probabilities of `make_move`."""
     keep = WEIGHTS > 0
     w = np.ones(keep.sum()) if weights == "equal" else WEIGHTS[keep]
-    w, entry = w / w.sum(), Entry("a", (j,))
+    w, feature = w / w.sum(), Feature("a", (j,))
     for table in (as_table(X[keep]), as_table(pd.DataFrame(X[keep]).astype(object))):
-        move = make_move(table, w, entry, "all")
-        values, probabilities = distinct_values(table, w, entry)
+        move = make_move(table, w, feature, "all")
+        values, probabilities = distinct_values(table, w, feature)
         np.testing.assert_array_equal(values, move.values)
         np.testing.assert_allclose(probabilities, move.probabilities, rtol=1e-14)
 
@@ -400,15 +400,15 @@ CONTAINERS = {
 
 
 @pytest.mark.parametrize(("container", "second_grid"), each(CONTAINERS, [3, "all"]))
-def test_two_entries_move_at_once(container, second_grid):
+def test_two_features_move_at_once(container, second_grid):
     """Every value of one meets every value of the other; levels keep their type."""
     table = as_table(CONTAINERS[container])
     n = table.n_samples
     first, second = (
-        make_move(table, np.full(n, 1 / n), entry, grid)
-        for entry, grid in [
-            (Entry("pair", (0, 1)), "all"),
-            (Entry("last", (table.n_columns - 1,)), second_grid),
+        make_move(table, np.full(n, 1 / n), feature, grid)
+        for feature, grid in [
+            (Feature("pair", (0, 1)), "all"),
+            (Feature("last", (table.n_columns - 1,)), second_grid),
         ]
     )
     both = product_move(first, second)
@@ -417,12 +417,12 @@ def test_two_entries_move_at_once(container, second_grid):
     k, l = np.divmod(cells, second.n_cells)
     values = first.rows_of_values(k), second.rows_of_values(l)
     expected = {j: table.column(j)[rows] for j in range(table.n_columns)}
-    expected |= dict(zip(both.entry.columns, np.hstack(values).astype(object).T))
+    expected |= dict(zip(both.feature.columns, np.hstack(values).astype(object).T))
     for j, of_column in expected.items():
         for found, value in zip(moved.column(j), of_column):
             missing = is_missing(found), is_missing(value)
             assert missing == (True, True) or found == value
-        if j in both.entry.columns and table.has_levels(j):
+        if j in both.feature.columns and table.has_levels(j):
             assert moved.has_levels(j)
     if is_frame(table.native):
         assert list(moved.types())[:2] == list(table.types())[:2]

@@ -25,7 +25,7 @@ from sklearn.metrics import (
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from skvarimp._data.table import Entry
+from skvarimp._data.table import Feature
 from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.further_reductions import (
@@ -313,14 +313,14 @@ def test_losses_of_lines_equal_the_black_box(name, weighted):
     model.fit(data, y)
     weights = random.uniform(0.2, 2, 120) if weighted else None
     problem = make_problem(model, data, y, weights, "auto")
-    entries = [*(Entry(f"x{j}", (j,)) for j in range(4)), Entry("g", (0, 2))]
-    fast = problem.response(entries)
+    features = [*(Feature(f"x{j}", (j,)) for j in range(4)), Feature("g", (0, 2))]
+    fast = problem.response(features)
     assert fast.path == "linear"
     for loss in losses:
         made = make_loss(loss, problem.model, problem.y, len(problem.base))
         for relative in (False, True):
             request = Request("all", [made.reduction(relative)], [np.ones(1)])
-            ((got, own),) = beside_black_box(problem, fast, entries, [request])
+            ((got, own),) = beside_black_box(problem, fast, features, [request])
             close = {"rtol": 1e-9, "atol": 1e-12}
             np.testing.assert_allclose(got.importances, own.importances, **close)
             np.testing.assert_allclose(
@@ -333,7 +333,7 @@ def test_costs_of_losses_without_a_closed_form():
     """Zero-one loss of a logistic model forms every value, its log loss none."""
     model = LogisticRegression().fit(X, TWO)
     problem = make_problem(model, X, TWO, None, "auto")
-    response = problem.response([Entry("x0", (0,))])
+    response = problem.response([Feature("x0", (0,))])
     costs = [
         response.evaluations(
             10_000, 10_000, make_loss(loss, problem.model, TWO, 1).reduction(False)

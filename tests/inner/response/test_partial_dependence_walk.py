@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from skvarimp import PartialDependenceImportance
-from skvarimp._data.table import Entry
+from skvarimp._data.table import Feature
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import PartialDependence
@@ -73,10 +73,10 @@ def test_equals_scikit_learn_brute(name):
         statistic="range", response_method=watched
     ).fit(model, X)
     problem = make_problem(model, X, None, None, watched)
-    entries = [Entry(f"x{j}", (j,)) for j in range(5)]
-    response = problem.response(entries)
+    features = [Feature(f"x{j}", (j,)) for j in range(5)]
+    response = problem.response(features)
     scale = np.abs(problem.base).max()
-    for j, entry in enumerate(entries):
+    for j, feature in enumerate(features):
         grid = np.unique(X[:, j])
         brute = partial_dependence(
             model,
@@ -87,11 +87,11 @@ def test_equals_scikit_learn_brute(name):
             kind="both",
             response_method=method,
         )
-        got_grid, got = averages.curves_[entry.name]
+        got_grid, got = averages.curves_[feature.name]
         assert np.array_equal(got_grid, grid)
         got = np.reshape(got, (len(grid), -1)).T
         np.testing.assert_allclose(got, brute["average"], rtol=0, atol=1e-10 * scale)
-        move = make_move(problem.table, problem.weights, entry, "all")
+        move = make_move(problem.table, problem.weights, feature, "all")
         rows = np.arange(len(X))
         curves = response.curves(problem.table, rows, move, problem.base)
         np.testing.assert_allclose(
@@ -111,7 +111,7 @@ def test_equals_scikit_learn_brute(name):
             brute["individual"].std(axis=2, ddof=1).mean(axis=1),
             **close,
         )
-        got = np.reshape(individual.curves_[entry.name][1], (len(grid), -1)).T
+        got = np.reshape(individual.curves_[feature.name][1], (len(grid), -1)).T
         np.testing.assert_allclose(got, brute["average"], rtol=0, atol=1e-10 * scale)
 
 
@@ -127,9 +127,9 @@ def test_standard_errors_of_many_rows_are_close_to_exact():
     imp = PartialDependenceImportance(grid=grid, features=[0]).fit(f, data)
     problem = make_problem(f, data, None, None, "auto")
     exact = PartialDependence.over("std", 1500, 1500)
-    entries = [Entry("x0", (0,))]
+    features = [Feature("x0", (0,))]
     walk = problem.walk(
-        problem.response(entries), entries, [Request(grid, [exact], [np.ones(1)])]
+        problem.response(features), features, [Request(grid, [exact], [np.ones(1)])]
     )
     ((outcome,),) = run_walk(walk)
     np.testing.assert_allclose(imp.standard_errors_, outcome.standard_errors, rtol=0.2)

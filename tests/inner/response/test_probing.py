@@ -15,7 +15,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import InteractionImportance, SensitivityImportance
-from skvarimp._data.table import Entry, as_table
+from skvarimp._data.table import Feature, as_table
 from skvarimp._measures.firm.covariance import ledoit_wolf
 from skvarimp._models.model import Model
 from skvarimp._models.readers import sklearn_trees as _tree_readers
@@ -48,7 +48,7 @@ def test_shrinkage_is_at_most_complete():
 def test_a_value_in_the_middle_goes_to_the_lower_bin(n, n_bins):
     """A value that lies half in each of two bins."""
     column = np.arange(float(n))[:, np.newaxis]
-    move = make_move(as_table(column), np.full(n, 1 / n), Entry("x0", (0,)), n_bins)
+    move = make_move(as_table(column), np.full(n, 1 / n), Feature("x0", (0,)), n_bins)
     middle = (np.arange(n) + 0.5) * n_bins / n
     bins = np.ceil(middle - 1e-9).astype(int) - 1
     counts = np.bincount(bins)
@@ -142,13 +142,13 @@ def test_what_a_response_remembers_is_not_sent():
     many = as_table(np.random.RandomState(1).randn(3000, 3))
     response = lowered(Model(model), many)
     before = len(pickle.dumps(response))
-    move = make_move(many, np.full(3000, 1 / 3000), Entry("x0", (0,)), 50)
+    move = make_move(many, np.full(3000, 1 / 3000), Feature("x0", (0,)), 50)
     rows = np.arange(3000)
     response.curves(many, rows, move, np.zeros((1, 3000)))
     assert len(pickle.dumps(response)) < before + 1000
 
 
-def test_a_model_is_read_once_for_all_entries(monkeypatch):
+def test_a_model_is_read_once_for_all_features(monkeypatch):
     """Columns alone and pairs of them are probed apart."""
     model, original, read = DecisionTreeRegressor().fit(X, Y), lowering.read, []
     monkeypatch.setattr(lowering, "read", lambda *of: read.append(of) or original(*of))

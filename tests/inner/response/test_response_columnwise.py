@@ -371,11 +371,11 @@ def test_votes_give_unused_inputs_exactly_zero():
         assert imp.standard_errors_[2:].tolist() == [0, 0]
 
 
-def compared(model, X, entries=None):
+def compared(model, X, features=None):
     """All reductions of a model's fast response against the black box; the path."""
     problem = make_problem(model, X, None, None, "auto")
-    entries = entries or resolve_features(None, None, X.shape[1])
-    fast, ones = problem.response(entries), np.ones(len(problem.base))
+    features = features or resolve_features(None, None, X.shape[1])
+    fast, ones = problem.response(features), np.ones(len(problem.base))
     spread = PartialDependence.over("auto", X.shape[0], 500)
     requests = [
         Request("all", [Pairs(), Observed(), spread], [ones] * 3),
@@ -383,7 +383,7 @@ def compared(model, X, entries=None):
         Request("all", [spread], [ones], frozenset({0})),
     ]
     scale = np.abs(problem.base).max()
-    for one, other in beside_black_box(problem, fast, entries, requests):
+    for one, other in beside_black_box(problem, fast, features, requests):
         np.testing.assert_allclose(
             one.importances, other.importances, rtol=1e-9, atol=1e-12 * scale
         )
@@ -416,8 +416,8 @@ def test_many_columns_at_once_behind_steps(name):
     y = X @ np.arange(1, 6) + random.randn(40)
     model = make_pipeline(clone(LINEAR_STEPS[name]), Ridge()).fit(X, y)
     assert compared(model, X).endswith("linear")
-    entries = resolve_features([4, [0, 1], 3], None, 5)
-    assert compared(model, 2 * X - 1, entries).endswith("linear")
+    features = resolve_features([4, [0, 1], 3], None, 5)
+    assert compared(model, 2 * X - 1, features).endswith("linear")
 
 
 def test_values_merged_by_rounding_and_missing_ones():
@@ -432,7 +432,7 @@ def test_values_merged_by_rounding_and_missing_ones():
 
 
 def test_boolean_columns_stay_categorical_behind_steps():
-    """The flatness of a categorical entry is half its range."""
+    """The flatness of a categorical feature is half its range."""
     X = pd.DataFrame({"a": np.arange(9) % 2 == 0, "b": np.arange(9.0) ** 2})
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, X["a"] + X["b"])
     compared(model, X)

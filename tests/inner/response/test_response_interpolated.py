@@ -46,7 +46,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import DerivativeImportance, SensitivityImportance
-from skvarimp._data.table import Entry
+from skvarimp._data.table import Feature
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.reductions import Pairs
@@ -65,7 +65,7 @@ TWO = np.where(np.median(Y) < Y, "yes", "no")
 THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 BOTH = np.column_stack([Y, Y**2])
 WEIGHTS = RANDOM.integers(0, 3, N).astype(float)
-ENTRIES = [0, 1, 2, 3, 4, [0, 4]]
+FEATURES = [0, 1, 2, 3, 4, [0, 4]]
 FEW = {"n_components": 15, "random_state": 0}
 
 
@@ -138,7 +138,7 @@ def interpolated_columns(response):
 def test_regressors_equal_the_black_box(name):
     """Every reduction, with weights, ties, a constant column and a group."""
     model, y = REGRESSORS[name]
-    response = check_equal(fitted_quietly(model, X, y), X, WEIGHTS, features=ENTRIES)
+    response = check_equal(fitted_quietly(model, X, y), X, WEIGHTS, features=FEATURES)
     assert interpolated_columns(response) >= 1
 
 
@@ -148,10 +148,10 @@ def test_regressors_equal_the_black_box(name):
 def test_classifiers_equal_the_black_box(name, y):
     """Probabilities of two and three classes."""
     model = fitted_quietly(CLASSIFIERS[name], X[::4], y[::4])
-    response = check_equal(model, X, WEIGHTS, "predict_proba", ENTRIES)
+    response = check_equal(model, X, WEIGHTS, "predict_proba", FEATURES)
     assert interpolated_columns(response) >= 1
     if name in ("quadratic", "bayes", "process"):
-        response = check_equal(model, X, None, "predict", ENTRIES)
+        response = check_equal(model, X, None, "predict", FEATURES)
         assert response.path.startswith("link of interpolated")
 
 
@@ -278,11 +278,13 @@ def test_each_column_takes_its_nodes():
     problem = make_problem(model, X, None, None, "auto")
     response = InterpolatedResponse(problem.model, problem.table)
     seen.clear()
-    entries = [Entry(f"x{j}", (j,)) for j in range(5)]
-    run_walk(problem.walk(response, entries, [Request("all", [Pairs()], [np.ones(1)])]))
+    features = [Feature(f"x{j}", (j,)) for j in range(5)]
+    run_walk(
+        problem.walk(response, features, [Request("all", [Pairs()], [np.ones(1)])])
+    )
     served = [n for n in response.sizes.values() if n < N]
     assert sum(seen) <= N * sum(served)
-    cost = sum(response.evaluations(N, N) for _ in entries)
+    cost = sum(response.evaluations(N, N) for _ in features)
     assert cost == pytest.approx(sum(seen), rel=0.3)
 
 

@@ -15,7 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from skvarimp import DerivativeImportance, SensitivityImportance
-from skvarimp._data.table import Entry, as_table
+from skvarimp._data.table import Feature, as_table
 from skvarimp._models.array_forms import (
     Gaussian,
     Polynomial,
@@ -36,7 +36,7 @@ Y = curved_target(X, NOISE)
 TWO = np.where(np.median(Y) < Y, "yes", "no")
 THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 BOTH = np.column_stack([Y, Y**2])
-ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
+FEATURES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
 
 
 def cases():
@@ -89,7 +89,7 @@ def test_equals_black_box(case, weights):
     model, Z, y, method = case
     fitted = clone(model).fit(Z, y)
     n_full = 2 if weights is None else 1
-    response = check_equal(fitted, Z, weights, method, ENTRIES, n_full=n_full)
+    response = check_equal(fitted, Z, weights, method, FEATURES, n_full=n_full)
     assert response.path in ("linear", "kernel")
 
 
@@ -102,11 +102,11 @@ def test_sparse(kind):
     random = np.random.RandomState(0)
     S = kind(np.where(random.rand(N, 6) < 0.5, np.round(X, 1), 0.0))
     for model in (SVR(), SVR(kernel="poly"), SVR(kernel="linear")):
-        check_equal(model.fit(S, Y), S, WEIGHTS, features=ENTRIES)
+        check_equal(model.fit(S, Y), S, WEIGHTS, features=FEATURES)
     for model in (SVC(), SVC(kernel="sigmoid", gamma=0.05)):
-        check_equal(model.fit(S, THREE), S, features=ENTRIES)
-    check_equal(KernelRidge(kernel="rbf").fit(X, Y), S, features=ENTRIES)
-    check_equal(SVR().fit(S, Y), S.toarray(), features=ENTRIES)
+        check_equal(model.fit(S, THREE), S, features=FEATURES)
+    check_equal(KernelRidge(kernel="rbf").fit(X, Y), S, features=FEATURES)
+    check_equal(SVR().fit(S, Y), S.toarray(), features=FEATURES)
 
 
 def test_far_from_the_origin():
@@ -139,7 +139,7 @@ def test_small_working_memory():
     with config_context(working_memory=0.01):
         check_equal(model, X, features=[[0, 5]])
     problem, response = problem_of(model, X)
-    move = make_move(problem.table, problem.weights, Entry("g", (0, 5)), "all")
+    move = make_move(problem.table, problem.weights, Feature("g", (0, 5)), "all")
     rows = np.arange(N)
     expected = BlackBoxResponse(problem.model, 1).curves(
         problem.table, rows, move, problem.base
@@ -158,7 +158,7 @@ def test_mean_curves_of_pairs(model):
     """Partial dependence on two columns, as interactions ask for it."""
     problem, response = problem_of(model.fit(X, Y), X, WEIGHTS)
     one, other = (
-        make_move(problem.table, problem.weights, Entry(f"x{j}", (j,)), "deciles")
+        make_move(problem.table, problem.weights, Feature(f"x{j}", (j,)), "deciles")
         for j in (0, 5)
     )
     move = product_move(one, other)
@@ -250,7 +250,7 @@ def test_remembered_nodes_belong_to_their_table():
     other = as_table(X[::-1] * np.linspace(0.5, 1, N)[:, None])
     rows = np.arange(N)
     for table in (problem.table, other, problem.table):
-        move = make_move(table, problem.weights, Entry("x0", (0,)), "all")
+        move = make_move(table, problem.weights, Feature("x0", (0,)), "all")
         base = problem.model(table.native).T
         expected = BlackBoxResponse(problem.model, 1).curves(table, rows, move, base)
         found = response.curves(table, rows, move, base)

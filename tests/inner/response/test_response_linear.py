@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC, LinearSVR
 
 from skvarimp import SensitivityImportance
-from skvarimp._data.table import Entry, as_table
+from skvarimp._data.table import Feature, as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import LOGISTIC, Shares, Then
 from skvarimp._response import basis
@@ -56,7 +56,7 @@ TWO = (Y > 0).astype(int)
 THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 NAMED = np.array(["low", "mid", "high"])[THREE]
 LABELS = make_multilabel_classification(N, 6, n_classes=3, random_state=0)[1]
-ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
+FEATURES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
 
 
 def linear_cases():
@@ -130,7 +130,7 @@ def test_equals_black_box(case, weights):
 
     model, X, y, method = case
     fitted = fitted_quietly(model, X, y)
-    response = check_equal(fitted, X, weights, method, ENTRIES, n_full=2)
+    response = check_equal(fitted, X, weights, method, FEATURES, n_full=2)
     assert response.path == "linear"
 
 
@@ -147,7 +147,7 @@ def test_frames(model, container):
     columns["c1"] = X[:, 1].astype(int)
     frame = container(columns)
     y = Y if isinstance(model, Ridge) else TWO
-    check_equal(model.fit(frame, y), frame, WEIGHTS, features=ENTRIES)
+    check_equal(model.fit(frame, y), frame, WEIGHTS, features=FEATURES)
 
 
 SPARSE = np.where(np.random.RandomState(1).rand(N, 6) < 0.3, np.round(2 * X), 0.0)
@@ -175,21 +175,21 @@ def test_sparse(case, kind, weights):
     model, y = case
     S = kind(SPARSE)
     S.data[::17] = 0.0
-    check_equal(fitted_quietly(model, S, y), S, weights, features=ENTRIES)
+    check_equal(fitted_quietly(model, S, y), S, weights, features=FEATURES)
 
 
 def test_sparse_integers_keep_their_values():
     """Data of another type than float64 is not rounded to it and back."""
     S = sparse.csc_array(SPARSE.astype(np.int8))
-    check_equal(LogisticRegression().fit(S, TWO), S, features=ENTRIES)
-    check_equal(Ridge().fit(S, Y), S, features=ENTRIES)
+    check_equal(LogisticRegression().fit(S, TWO), S, features=FEATURES)
+    check_equal(Ridge().fit(S, Y), S, features=FEATURES)
 
 
 def test_sparsified_coefficients():
     """`sparsify` makes `coef_` a sparse matrix."""
     model = LogisticRegression(l1_ratio=1, solver="saga", C=0.5, max_iter=5000)
     check_equal(
-        fitted_quietly(model, CENTRED, THREE).sparsify(), CENTRED, features=ENTRIES
+        fitted_quietly(model, CENTRED, THREE).sparsify(), CENTRED, features=FEATURES
     )
 
 
@@ -209,7 +209,7 @@ def test_unused_and_constant_inputs_are_exactly_zero():
                     contrast=contrast, scale=None, features=features
                 ).fit(model, X)
                 assert imp.response_path_ == "linear"
-                zero = [n in ("x2", "x5", "x2+x5") for n in imp.entry_names_]
+                zero = [n in ("x2", "x5", "x2+x5") for n in imp.features_]
                 assert np.all((imp.importances_ == 0) == zero)
                 assert np.all(imp.standard_errors_[zero] == 0)
 
@@ -383,10 +383,12 @@ def test_links_know_where_they_jump():
     assert doubtful.tolist() == [True, False]
 
 
-def test_entry_without_columns():
-    """Behind a pipeline an entry may feed no column of the model."""
+def test_feature_without_columns():
+    """Behind a pipeline a feature may feed no column of the model."""
     problem, response = problem_of(Ridge().fit(X, Y), X)
-    nothing = Move(Entry("x0", ()), np.empty((3, 0)), None, np.ones(3) / 3, None, False)
+    nothing = Move(
+        Feature("x0", ()), np.empty((3, 0)), None, np.ones(3) / 3, None, False
+    )
     rows = np.arange(N)
     ice = response.curves(problem.table, rows, nothing, problem.base)
     assert np.array_equal(ice, np.repeat(problem.base[:, :, None], 3, axis=2))
@@ -396,8 +398,8 @@ def test_a_jump_is_asked_for_beside_an_overflow():
     """Where the link is infinite and where it may jump, the model itself is asked."""
     model = Ridge().fit(X, Y)
     problem, response = problem_of(model, X)
-    entry = Entry("x0", (0,))
-    move = make_move(problem.table, problem.weights, entry, "deciles")
+    feature = Feature("x0", (0,))
+    move = make_move(problem.table, problem.weights, feature, "deciles")
 
     def wrong_at_the_ends(scores):
         outputs, order = scores.copy(), np.argsort(scores[0], axis=None)

@@ -22,7 +22,7 @@ Y = curved_target(X, NOISE)
 TWO = np.where(np.median(Y) < Y, "yes", "no")
 THREE = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 LABELS = np.column_stack([Y > 0, THREE == 1, THREE == 2]).astype(int)
-ENTRIES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
+FEATURES = [0, 1, 2, 3, 4, [0, 1], [3, 4, 5]]
 SHORT = {"max_iter": 20, "random_state": 0}
 
 
@@ -59,7 +59,7 @@ def test_equals_black_box(shape, outputs, weighted):
     model, y, method = OUTPUTS[outputs]
     model.set_params(hidden_layer_sizes=layers, activation=activation, **SHORT)
     weights = WEIGHTS if weighted else None
-    response = check_equal(fitted_quietly(model, X, y), X, weights, method, ENTRIES)
+    response = check_equal(fitted_quietly(model, X, y), X, weights, method, FEATURES)
     linear = activation == "identity" or layers == ()
     assert response.path == ("linear" if linear else "network")
 

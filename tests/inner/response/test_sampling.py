@@ -43,7 +43,7 @@ FEATURES = [0, 1, 2, 3, [0, 2]]
 
 
 def importance(contrast, **parameters):
-    """Unscaled, of five entries, one of them a group."""
+    """Unscaled, of five features, one of them a group."""
     imp = SensitivityImportance(
         contrast=contrast, scale=None, features=FEATURES, **parameters
     )
@@ -165,7 +165,7 @@ def test_auto_knows_what_groups_and_votes_cost():
 
 
 def graded(X):
-    """Entries of importance 1, .1 and .01, each interacting with another input."""
+    """Features of importance 1, .1 and .01, each interacting with another input."""
     return (X[:, 0] + 0.1 * X[:, 1] + 0.01 * X[:, 2]) * np.exp(X[:, 3] / 2)
 
 
@@ -183,7 +183,7 @@ GRADED = np.random.RandomState(0).randn(500, 4)
     ],
 )
 def test_tolerance_is_reached_after_different_numbers_of_draws(estimation, contrast):
-    """The important entry is drawn longest; every error ends below the tolerance.
+    """The important feature is drawn longest; every error ends below the tolerance.
 
     The least important one is drawn until a change as large as any would show.
     """
@@ -329,7 +329,7 @@ def test_cap_and_warning():
 
 
 def test_draws_do_not_depend_on_n_jobs():
-    """The seeds belong to the entries, the drawn rows to all."""
+    """The seeds belong to the features, the drawn rows to all."""
     model = KNeighborsRegressor(5).fit(GRADED, graded(GRADED))
     for estimation in ("sampled", "rows"):
         parameters = dict(estimation=estimation, tol=0.05, scale=None, n_repeats=20)
@@ -391,7 +391,7 @@ def test_draws_do_not_depend_on_memory(tol):
     [("sampled", None), ("sampled", 0.03), ("rows", None), ("rows", 0.05)],
 )
 def test_errors_of_drawing_are_the_spread_over_seeds(estimation, tol):
-    """Within 15%: the spread of 3 entries over 100 fits is known to 100 ** -0.5 / 2."""
+    """Within 15%: spread of 3 features over 100 fits is known to 100 ** -0.5 / 2."""
     Z = GRADED[:100]
     imp = SensitivityImportance(
         estimation=estimation, tol=tol, n_repeats=3 if tol is None else 40, scale=None
@@ -449,11 +449,11 @@ def test_drawn_rows_are_the_measurements_of_a_kalman_filter():
 
 
 def found(mean, error, n_draws, largest):
-    """Numbers of one entry with one output, as draws give them."""
+    """Numbers of one feature with one output, as draws give them."""
     return Outcome(np.array([mean]), np.nan, error, n_draws, largest_draw=largest)
 
 
-def test_a_resting_entry_is_drawn_again_when_the_largest_falls():
+def test_a_resting_feature_is_drawn_again_when_the_largest_falls():
     """The tolerance is relative to the largest importance as known last."""
     means = RunningMeans(2, 1, tol=0.05, n_repeats=100, draws_each=100)
     assert means.wanted().tolist() == [2, 2]

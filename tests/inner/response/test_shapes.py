@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.svm import SVR
 
-from skvarimp._data.table import Entry
+from skvarimp._data.table import Feature
 from skvarimp._measures.problem import Request
 from skvarimp._response.basis import Basis
 from skvarimp._response.contract import BlackBoxResponse
@@ -83,7 +83,7 @@ def shapes_of_models():
     ]
     for name, kind, model in models:
         problem, response = problem_of(model, X)
-        walk = problem.walk(response, [Entry("x0", (0,))], [Request("all", [], [])])
+        walk = problem.walk(response, [Feature("x0", (0,))], [Request("all", [], [])])
         move, rows = walk.moves[0], np.arange(N)
         of_move = margins(
             problem.base, N, problem.y, move.probabilities[np.newaxis].copy()
@@ -160,8 +160,8 @@ def test_log_loss_of_smooth_links(steepness):
         problem.y = y.astype(int)
         loss = LogLoss(problem.model.class_lists).reduction(relative=False)
         request = Request("all", [loss], [np.ones(1)])
-        entries = [Entry(f"x{j}", (j,)) for j in range(3)]
-        for fast, slow in beside_black_box(problem, response, entries, [request]):
+        features = [Feature(f"x{j}", (j,)) for j in range(3)]
+        for fast, slow in beside_black_box(problem, response, features, [request]):
             for name in ("importances", "standard_errors"):
                 np.testing.assert_allclose(
                     getattr(fast, name), getattr(slow, name), rtol=1e-9, atol=1e-12
@@ -175,7 +175,7 @@ def test_steep_curves_keep_no_wide_basis():
     model = LogisticRegression().fit(wide, wide[:, 0] > 0)
     model.coef_ *= 1e4
     problem, response = problem_of(model, wide)
-    walk = problem.walk(response, [Entry("x0", (0,))], [Request("all", [], [])])
+    walk = problem.walk(response, [Feature("x0", (0,))], [Request("all", [], [])])
     move = walk.moves[0]
     all_rows = walk.margins(slice(0, 400), move.probabilities[np.newaxis])
     (shape,) = response.shapes(problem.table, np.arange(400), move, all_rows)

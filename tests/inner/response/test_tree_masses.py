@@ -15,7 +15,7 @@ from skvarimp._compiled import built
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response.further_moves import product_move
-from skvarimp._response.grid import Entry, make_move
+from skvarimp._response.grid import Feature, make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.trees import masses, means, walks
 from skvarimp._response.responses.trees import response as trees_response
@@ -52,8 +52,8 @@ WEIGHTS = {False: np.full(120, 1 / 120), True: RANDOM.dirichlet(np.ones(120))}
 def moves_of(weighted):
     """One move per column."""
     table = as_table(X)
-    entries = [Entry(str(j), (j,)) for j in range(4)]
-    return [make_move(table, WEIGHTS[weighted], entry, 3) for entry in entries]
+    features = [Feature(str(j), (j,)) for j in range(4)]
+    return [make_move(table, WEIGHTS[weighted], feature, 3) for feature in features]
 
 
 @cache
@@ -66,7 +66,7 @@ def by_double_loop(name, weighted, columns):
     for cell in np.ndindex(*shape):
         rows = X.copy()
         for move, k in zip(moves, cell):
-            rows[:, move.entry.columns[0]] = move.values[k]
+            rows[:, move.feature.columns[0]] = move.values[k]
         moved.append(rows)
     outputs = np.split(model.predict(np.vstack(moved)), len(moved))  # asked once
     means = [(of_cell.T - unmoved) @ weights for of_cell in outputs]

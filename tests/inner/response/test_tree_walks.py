@@ -47,7 +47,7 @@ def test_groups_either_way(by_rows, monkeypatch):
 
 
 def test_blocks_of_rows_that_nothing_moves(monkeypatch):
-    """They merge with those that an entry does move."""
+    """They merge with those that a feature does move."""
     X = np.column_stack([np.arange(60.0), np.arange(60.0) % 2])
     model = DecisionTreeRegressor().fit(X, (X[:, 0] > 29) * X[:, 1])
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")

@@ -66,8 +66,8 @@ def counting(monkeypatch, owner, name, size):
     ],
     ids=["black box", "kernel", "network", "softmax"],
 )
-def test_some_entries_cost_their_share(model, owner, name, monkeypatch):
-    """Responses formed for single entries add up to those formed for all of them."""
+def test_some_features_cost_their_share(model, owner, name, monkeypatch):
+    """Responses formed for single features add up to those formed for all of them."""
     if owner is ProjectionResponse:
         owner = next(c for c in type(lowered_of(model)).__mro__ if name in vars(c))
     monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
@@ -86,8 +86,8 @@ def lowered_of(model):
     return lowered(Model(model), as_table(X))
 
 
-def test_some_entries_cost_compiled_kernels_their_share():
-    """Each split is opened for the one entry that it asks about, and for no other."""
+def test_some_features_cost_compiled_kernels_their_share():
+    """Each split is opened for the one feature that it asks about, and for no other."""
     if not built():
         pytest.skip("kernels are not built")
     from skvarimp._response.grid import make_move
@@ -96,8 +96,8 @@ def test_some_entries_cost_compiled_kernels_their_share():
     response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
     table, weights = as_table(X), np.full(len(X), 1 / len(X))
     members = []
-    for e, entry in enumerate(SensitivityImportance()._set_entries(table, None)):
-        move = make_move(table, weights, entry, "all")
+    for e, feature in enumerate(SensitivityImportance()._set_features(table, None)):
+        move = make_move(table, weights, feature, "all")
         members.append(
             Member(response.trees, e, move, *response.codes.grid(table, move))
         )
@@ -105,8 +105,8 @@ def test_some_entries_cost_compiled_kernels_their_share():
     assert np.all(np.sum(opened, axis=0) <= 1)
     together = Strips(response, members)
     np.testing.assert_array_equal(np.any(opened, axis=0), together.arrays[0])
-    for feature, member in enumerate(members):
-        split = response.trees.feature == feature
+    for column, member in enumerate(members):
+        split = response.trees.feature == column
         asking = np.unique(response.trees.tree[split])
         np.testing.assert_array_equal(Strips(response, [member]).trees, asking)
 

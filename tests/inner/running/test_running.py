@@ -125,8 +125,8 @@ def test_workers_do_not_compute_again_what_is_known(monkeypatch):
     problem = make_problem(
         LogisticRegression().fit(X, classes), X, None, None, "predict_proba"
     )
-    entries = resolve_features(None, None, 4)
-    walk = problem.walk(problem.response(entries), entries, [])
+    features = resolve_features(None, None, 4)
+    walk = problem.walk(problem.response(features), features, [])
     sums = walk.response.sums(walk.table, np.arange(50))
     copy = pickle.loads(pickle.dumps(Shared(walk))).parts()[0]
     monkeypatch.setattr(type(copy.table), "numeric", pytest.fail)

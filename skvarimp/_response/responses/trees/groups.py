@@ -7,7 +7,7 @@ With L the leaves of all trees, v(L) their values, and S the features that rows 
     sum_i a_i f(x_iS, x_k,-S) = sum_L v(L) 1[x_k meets L's conditions off S]
                                 sum_i a_i 1[x_i meets L's conditions on S].
 
-Entries interact only if they are split on on the way to one leaf. So each tree has
+Features interact only if they are split on on the way to one leaf. So each tree has
 components of few sets.
 """
 
@@ -122,18 +122,18 @@ class TreeCoalitions(Coalitions):
     Parameters
     ----------
     response : TreeResponse
-    table, weights, base, entries : see `Coalitions`
+    table, weights, base, features : see `Coalitions`
     """
 
     draws_donors = False
 
-    def __init__(self, response, table, weights, base, entries):
-        super().__init__(response, table, weights, base, entries)
+    def __init__(self, response, table, weights, base, features):
+        super().__init__(response, table, weights, base, features)
         self.trees = response.trees
         self.codes = np.ascontiguousarray(response.codes.rows(table).T)
-        self.owner = np.full(len(self.trees.columns), -1)  # the entry of each feature
+        self.owner = np.full(len(self.trees.columns), -1)  # the feature of each feature
         for e in self.varying:
-            self.owner[response.codes.features(entries[e])] = e
+            self.owner[response.codes.features(features[e])] = e
 
     def family(self, order=np.inf):
         """The union of the families of the trees, which are its `parts`."""
@@ -167,12 +167,12 @@ class TreeCoalitions(Coalitions):
         return result
 
     def means(self, known):
-        """F_S of the known entries, (n_entries,) bool, for each row; as `base`."""
+        """F_S of the known features, (n_features,) bool, for each row; as `base`."""
         offset, donors = self.response.offset[:, np.newaxis], self.weights[np.newaxis]
         return offset + self._passed(np.flatnonzero(known), donors)
 
     def donated(self, known, amounts):
-        """Sums over the rows, each of which keeps its known entries.
+        """Sums over the rows, each of which keeps its known features.
 
             result[o, k] = sum_i amounts[o, i] f_o(x_i,known, x_k,-known)
 
@@ -181,10 +181,10 @@ class TreeCoalitions(Coalitions):
 
         Parameters
         ----------
-        known : ndarray of shape (n_entries,), bool
+        known : ndarray of shape (n_features,), bool
         amounts : ndarray of shape (n_outputs, n_samples)
         """
-        # features in no entry have the number -1
+        # features in no feature have the number -1
         return self._passed([-1, *np.flatnonzero(~known)], amounts)
 
     def _passed(self, members, amounts, roots=None):
@@ -193,7 +193,7 @@ class TreeCoalitions(Coalitions):
         Parameters
         ----------
         members : sequence of int
-            Entries whose conditions the rows need not meet that bring something; those
+            Features whose conditions the rows need not meet that bring something; those
             that find it need not meet the others.
         amounts : ndarray of shape (n_raw, n_rows) or (1, n_rows)
             What each row brings.

@@ -248,9 +248,9 @@ def mean_of_group(response, table, rows, weights, features, codes):
 
 
 def averaged_alone(response, walk):
-    """`Averaged` of a walk's entries that have one feature, which moves alone."""
-    features = [response.codes.features(entry) for entry in walk.moves.entries]
-    moving = sorted({some[0] for some in features if len(some) == 1})
+    """`Averaged` of a walk's features that have one feature, which moves alone."""
+    codes = [response.codes.features(feature) for feature in walk.moves.features]
+    moving = sorted({some[0] for some in codes if len(some) == 1})
     return Averaged(response, walk.table, walk.rows, walk.weights, moving, 1)
 
 

@@ -73,7 +73,7 @@ class TreeCodes:
         """
         members = [
             (self.feature_of[j], m)
-            for m, j in enumerate(move.entry.columns)
+            for m, j in enumerate(move.feature.columns)
             if j in self.feature_of
         ]
         features = [u for u, _ in members]
@@ -90,20 +90,20 @@ class TreeCodes:
             of_feature[:] = self.trees.codes(u, numbers)
         return features, codes
 
-    def keys(self, table, entry):
-        """Codes of an entry's own values, (n_samples, n_keys): equal in one cell."""
-        features = self.features(entry)
+    def keys(self, table, feature):
+        """Codes of a feature's own values, (n_samples, n_keys): equal in one cell."""
+        features = self.features(feature)
         if not features:
             return np.zeros((table.n_samples, 1), dtype=np.int32)
         return self.rows(table)[:, features]
 
-    def features(self, entry):
-        """The features among an entry's columns."""
-        return [self.feature_of[j] for j in entry.columns if j in self.feature_of]
+    def features(self, feature):
+        """The features among a feature's columns."""
+        return [self.feature_of[j] for j in feature.columns if j in self.feature_of]
 
-    def is_group(self, entry):
-        """Whether an entry has several columns that trees split on."""
-        return len(self.features(entry)) > 1
+    def is_group(self, feature):
+        """Whether a feature has several columns that trees split on."""
+        return len(self.features(feature)) > 1
 
 
 COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
@@ -167,7 +167,7 @@ class TreeResponse(Response):
         return Costs(15.0 + 0.4 * depth, row, 0.0, 12.5 * outputs)
 
     def curves(self, table, rows, move, base):
-        if self.codes.is_group(move.entry):
+        if self.codes.is_group(move.feature):
             return settled(self._group_curves(table, rows, move, base), self.gap)
         member = Member(self.trees, 0, move, *self.codes.grid(table, move))
         steps = Strips(self, [member]).joined_steps(table, rows, base, [move])
@@ -206,7 +206,7 @@ class TreeResponse(Response):
         return result
 
     def steps(self, table, move):
-        categorical = self.trees.categorical[self.codes.features(move.entry)]
+        categorical = self.trees.categorical[self.codes.features(move.feature)]
         if not move.ascends or categorical.any():
             return None
         member = Member(self.trees, 0, move, *self.codes.grid(table, move))

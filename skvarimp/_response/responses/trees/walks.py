@@ -56,7 +56,7 @@ KINDS = {
 
 
 class TreeWalker(Walker):
-    """All entries in one descent; groups of columns one after the other.
+    """All features in one descent; groups of columns one after the other.
 
     Moves of one feature share the way down the trees. Moves of which the mean curves
     alone are wanted make tasks of their own, each with at most one move of a feature.
@@ -67,7 +67,7 @@ class TreeWalker(Walker):
 
     def tasks(self):
         batches, times, single = {}, Counter(), []
-        for position in range(len(self.walk.reductions) * self.walk.n_entries):
+        for position in range(len(self.walk.reductions) * self.walk.n_features):
             if self._is_group(position):
                 yield from self.tasks_of(position)
             else:
@@ -86,8 +86,8 @@ class TreeWalker(Walker):
             yield from self._tasks_together(together)
 
     def _is_group(self, position):
-        entry = self.walk.moves.entries[position % self.walk.n_entries]
-        return self.response.codes.is_group(entry)
+        feature = self.walk.moves.features[position % self.walk.n_features]
+        return self.response.codes.is_group(feature)
 
     def _means_serve(self, member):
         """Whether the mean curve over all rows is all that is wanted of a member."""
@@ -184,7 +184,7 @@ class TreeWalker(Walker):
 
 
 def member_of(response, walk, position):
-    """The `Member` of a position whose entry is no group."""
+    """The `Member` of a position whose feature is no group."""
     move = walk.moves[position]
     features, codes = response.codes.grid(walk.table, move)
     return Member(response.trees, position, move, features, codes)
@@ -217,7 +217,7 @@ class Taking:
         self._gap, self._plan = gap, plan
         self._left, together = [], {}  # what no kernel adds up, and what one does
         for m, member in enumerate(members):
-            request, left = member.position // walk.n_entries, {}
+            request, left = member.position // walk.n_features, {}
             for r, reduction in enumerate(walk.reductions_of(member.position)):
                 kind = KINDS.get(type(reduction)) if plan.compiled else None
                 if kind is None:
