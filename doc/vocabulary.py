@@ -73,10 +73,12 @@ NOTIONS = {
         "Whether the numbers of single rows are kept",
         ("store_rows", "return_rows", "keep_influences", "influences"),
     ),
-    "importance": (
-        "The measure that a function or a selector uses, fitted where it draws",
-        ("measure", "importance_getter"),
+    "importance": ("A fitted measure that a function or a display reads", ()),
+    "measure": (
+        "The measure that a selector or a function clones and fits",
+        ("importance_getter",),
     ),
+    "measures": ("The measures that a comparison clones and fits", ()),
     "loss": ("What a row costs, compared with y", ("loss_function", "objective")),
     "scoring": ("A scorer of all rows together", ("scorer", "metric")),
     "removal": ("What becomes of columns that are left out", ("drop", "replacement")),
@@ -105,7 +107,6 @@ PARTICULAR = {
     "first",
     "frac",
     "importance_threshold",
-    "importances",
     "k",
     "kind",
     "kwargs",

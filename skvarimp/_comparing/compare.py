@@ -29,7 +29,7 @@ def compare_importances(
     estimators: AnyEstimator | Sequence[AnyEstimator] | Mapping[str, AnyEstimator],
     X: Matrix,
     y: ArrayLike | None = None,
-    importances: BaseImportance
+    measures: BaseImportance
     | str
     | Sequence[BaseImportance | str]
     | Mapping[str, BaseImportance | str]
@@ -52,7 +52,7 @@ def compare_importances(
         Rows to evaluate the models on.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Observed target, where a measure needs it.
-    importances : dict, list, importance or str, default=None
+    measures : dict, list, measure or str, default=None
         Measures, which are cloned, or their names, such as "permutation", for default
         parameters; None: `SensitivityImportance()`.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -95,18 +95,19 @@ def compare_importances(
         check_no_data(estimator, "compare_importances(estimators, X, y)")
         if estimator is not None:  # filters have no model
             check_fitted(estimator, X)
-    measures = SensitivityImportance() if importances is None else importances
-    measures = _labelled(measures, "importances")
-    measures = {name: named(m, "importances") for name, m in measures.items()}
+    given = measures
+    measures = SensitivityImportance() if measures is None else measures
+    measures = _labelled(measures, "measures")
+    measures = {name: named(m, "measures") for name, m in measures.items()}
     for name, measure in measures.items():
         if not isinstance(measure, BaseImportance):
             raise TypeError(
-                f"`importances` takes importance instances, got {measure!r} for "
+                f"`measures` takes instances of measures, got {measure!r} for "
                 f"{name!r}. Use for example SensitivityImportance()."
             )
         if measure.get_params(deep=False).get("statistic") == "h_total":
             raise ValueError(
-                "`importances` takes measures of features, got statistic='h_total' for "
+                "`measures` takes measures of features, got statistic='h_total' for "
                 f"{name!r}, one number for all features together. Use 'h_overall'."
             )
     fitted, labels = {}, {}
@@ -120,11 +121,11 @@ def compare_importances(
             column = f"{label}/{name}"
             if column in fitted:
                 raise ValueError(
-                    f"Two pairs of a model and an importance are both called "
+                    f"Two pairs of a model and a measure are both called "
                     f"{column!r}. Rename one of them."
                 )
             fitted[column], labels[column] = measure, (label, name)
-    if not isinstance(importances, Mapping):
+    if not isinstance(given, Mapping):
         labels = _with_quantities(fitted, labels)
     return Comparison.from_fitted(fitted, labels)
 

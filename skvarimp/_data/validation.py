@@ -249,7 +249,7 @@ def check_length(y, n_samples):
 
 
 def check_target(y, n_samples, structured=False):
-    """Return y as an array with one feature (or row of outputs) per row of X, or None.
+    """Return y as an array with one value (or row of outputs) per row of X, or None.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._refits.arguments import Removal, check_copies_reach, with_lists
 from skvarimp._refits.estimators import RefittingSelector
-from skvarimp._refits.refits import Importance, cloned, generator, seeds_of
+from skvarimp._refits.refits import Measure, cloned, generator, seeds_of
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._types import AnyEstimator, Axes, RandomState
 
@@ -31,7 +31,7 @@ class AllRelevantSelector(RefittingSelector):
     In each round the selector puts shuffled copies of the columns beside them and fits
     the estimator to both. A column scores a hit if its importance exceeds that of every
     copy. A column with more hits than a fair coin would give is selected; one with
-    fewer is rejected and dropped. This is Boruta's procedure, with any importance and
+    fewer is rejected and dropped. This is Boruta's procedure, with any measure and
     columns of any type. `BackwardEliminationSelector` looks for a small set that
     suffices; this selector keeps every column that carries information about y, even
     copies of others.
@@ -40,8 +40,8 @@ class AllRelevantSelector(RefittingSelector):
     ----------
     estimator : estimator
         Any estimator, pipelines included; cloned.
-    importance : importance, str, callable or None, default=None
-        Any importance class of skvarimp with one feature per column, or its name, such
+    measure : measure, str, callable or None, default=None
+        Any measure of skvarimp with one number per column, or its name, such
         as "permutation", for default parameters; or a callable
         (estimator, X, y) -> (n_features,), measured on the rows the estimator was
         fitted to. None: `ImpurityImportance(rows="oob")` for forests with bootstrap,
@@ -62,7 +62,7 @@ class AllRelevantSelector(RefittingSelector):
         Number of joblib workers over rounds. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the shuffles, and of every `random_state` that is None inside the
-        estimator and the importance; each round gets its own.
+        estimator and the measure; each round gets its own.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class AllRelevantSelector(RefittingSelector):
     }
 
     estimator: AnyEstimator
-    importance: Importance | None = None
+    measure: Measure | None = None
     _: KW_ONLY
     max_iter: int = 100
     n_iter_no_change: int = 5
@@ -189,12 +189,12 @@ class AllRelevantSelector(RefittingSelector):
             "largest_copy": np.array(decisions.largest_copy),
         }
 
-    def _default_importance(self):
+    def _default_measure(self):
         """Impurity, on unseen rows where trees have some; else the sensitivity."""
-        for importance in (ImpurityImportance(rows="oob"), ImpurityImportance()):
-            if importance._cannot_serve(self.estimator) is None:
-                return importance
-        return super()._default_importance()
+        for measure in (ImpurityImportance(rows="oob"), ImpurityImportance()):
+            if measure._cannot_serve(self.estimator) is None:
+                return measure
+        return super()._default_measure()
 
     def plot_history(self, ax: Axes | None = None, **kwargs: Any) -> AllRelevantDisplay:
         """Draw each column's importances over the rounds beside the largest copies'.
@@ -239,10 +239,10 @@ def _one_round(task, refits, removal):
     for j, copy in zip(copied, names[n_columns:]):
         both[names[j]].append(copy)
     estimator = with_lists(part.estimator, both)
-    importance = refits.importance
-    if isinstance(importance, BaseImportance):
-        importance = cloned(importance, random)
-    wide = replace(part, estimator=estimator, table=wide, importance=importance)
+    measure = refits.measure
+    if isinstance(measure, BaseImportance):
+        measure = cloned(measure, random)
+    wide = replace(part, estimator=estimator, table=wide, measure=measure)
     values = wide.refitted(None, None, random).importances
     return values[places], values[n_columns:].max()
 

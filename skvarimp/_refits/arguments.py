@@ -1,4 +1,4 @@
-"""What refits are given: the importance, the estimator, metadata, columns that go."""
+"""What refits are given: the measure, the estimator, metadata, columns that go."""
 
 from dataclasses import dataclass, replace
 
@@ -48,18 +48,18 @@ MEASURES = {
 }
 
 
-importance_constraint = [BaseImportance, StrOptions(set(MEASURES))]
+measure_constraint = [BaseImportance, StrOptions(set(MEASURES))]
 
 # The method of each part that metadata may go to, in the order of `Passed`.
-METHODS = dict(estimator="fit", importance="fit", scorer="score", splitter="split")
+METHODS = dict(estimator="fit", measure="fit", scorer="score", splitter="split")
 
 
-def named(importance, parameter="importance"):
+def named(measure, parameter="measure"):
     """An instance with default parameters for a name; anything else as it is.
 
     Parameters
     ----------
-    importance : object
+    measure : object
         As the user gave it.
     parameter : str
         What it was given as.
@@ -71,43 +71,43 @@ def named(importance, parameter="importance"):
     TypeError
         For a class in place of an instance.
     """
-    if isinstance(importance, str):
-        if importance not in MEASURES:
+    if isinstance(measure, str):
+        if measure not in MEASURES:
             raise ValueError(
-                f"`{parameter}` names no measure: {importance!r}. Names are "
+                f"`{parameter}` names no measure: {measure!r}. Names are "
                 f"{sorted(MEASURES)}."
             )
-        return MEASURES[importance]()
-    if isinstance(importance, type):
-        name = importance.__name__
+        return MEASURES[measure]()
+    if isinstance(measure, type):
+        name = measure.__name__
         raise TypeError(
             f"`{parameter}` must be an instance, got the class {name}. Use {name}()."
         )
-    return importance
+    return measure
 
 
-def checked_instance(importance):
+def checked_instance(measure):
     """The instance of a measure given by name or as it is, its parameters in range."""
-    importance = named(importance)
-    if isinstance(importance, BaseImportance):
-        validate_params(importance)
-    return importance
+    measure = named(measure)
+    if isinstance(measure, BaseImportance):
+        validate_params(measure)
+    return measure
 
 
-def check_one_a_column(importance):
+def check_one_a_column(measure):
     """A copy of the instance; raises unless it gives one number per column."""
-    importance = checked_instance(importance)
-    if not isinstance(importance, BaseImportance):
-        return importance
-    if importance.get_params(deep=False).get("features") is not None:
+    measure = checked_instance(measure)
+    if not isinstance(measure, BaseImportance):
+        return measure
+    if measure.get_params(deep=False).get("features") is not None:
         raise ValueError(
-            "The importance of a selector gives one number per column. Use it with "
+            "The measure of a selector gives one number per column. Use it with "
             "features=None."
         )
-    reason = importance._not_per_column()
+    reason = measure._not_per_column()
     if reason:
         raise TypeError(reason)
-    return clone(importance)
+    return clone(measure)
 
 
 def check_refittable(estimator):
@@ -116,24 +116,24 @@ def check_refittable(estimator):
         raise TypeError(
             "`estimator` must be an estimator with a `fit` method, which is cloned and "
             f"refitted, got {estimator!r:.60}. For one model fitted already use the "
-            "importance's own `fit`."
+            "measure's own `fit`."
         )
 
 
 @dataclass
 class Passed:
-    """Metadata for each part, one array per parameter with a feature per row."""
+    """Metadata for each part, one array per parameter with a value per row."""
 
     fit: dict
-    importance: dict
+    measure: dict
     score: dict
     groups: np.ndarray | None
 
     def take(self, rows, names=None):
-        """The features of some rows, of all parameters but groups, or of some names."""
+        """The values of some rows, of all parameters but groups, or of some names."""
         parts = [
             {k: v[rows] if names is None or k in names else v for k, v in part.items()}
-            for part in (self.fit, self.importance, self.score)
+            for part in (self.fit, self.measure, self.score)
         ]
         return Passed(*parts, self.groups)
 
@@ -182,20 +182,20 @@ def routed(router, estimator, params, n_samples):
     return Passed(params, params, params, groups)
 
 
-def router_of(owner, estimator, importance, **others):
+def router_of(owner, estimator, measure, **others):
     """A router of metadata to parts; those that request none may be anything.
 
     Parameters
     ----------
     owner : object or str
     estimator : estimator or None
-    importance : BaseImportance, str, callable or None
+    measure : BaseImportance, str, callable or None
     **others : object
         By the names of `METHODS`.
     """
-    importance = named(importance)
-    measure = importance if isinstance(importance, BaseImportance) else None
-    parts = {"estimator": estimator, "importance": measure} | others
+    measure = named(measure)
+    measure = measure if isinstance(measure, BaseImportance) else None
+    parts = {"estimator": estimator, "measure": measure} | others
     router = MetadataRouter(owner=owner)
     for name, part in parts.items():
         to_method = MethodMapping().add(caller="fit", callee=METHODS[name])

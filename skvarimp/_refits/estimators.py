@@ -31,7 +31,7 @@ from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._refits.arguments import (
     check_one_a_column,
     check_refittable,
-    importance_constraint,
+    measure_constraint,
     routed,
     router_of,
 )
@@ -63,7 +63,7 @@ class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
             Target.
         **params : dict
             Without metadata routing: `sample_weight` for the estimator, the
-            importance and the scorer, and `groups` for the splitter, as far as the
+            measure and the scorer, and `groups` for the splitter, as far as the
             instance has them. With routing, what those request.
 
         Returns
@@ -74,11 +74,11 @@ class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
         validate_params(self)
         check_refittable(self.estimator)
         table, y = self._checked(X, y)
-        given = self.importance
-        importance = self._default_importance() if given is None else given
-        importance = check_one_a_column(importance)
+        given = self.measure
+        measure = self._default_measure() if given is None else given
+        measure = check_one_a_column(measure)
         passed = routed(self, self.estimator, params, table.n_samples)
-        self._fit(Refits(self.estimator, importance, table, y, passed))
+        self._fit(Refits(self.estimator, measure, table, y, passed))
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -87,9 +87,9 @@ class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         router : MetadataRouter
-            To the estimator's and the importance's fit.
+            To the estimator's and the measure's fit.
         """
-        return router_of(self, self.estimator, self.importance)
+        return router_of(self, self.estimator, self.measure)
 
     def _validated(self, X, reset):
         """X checked as scikit-learn does it; frames unchanged."""
@@ -135,8 +135,8 @@ class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.allow_nan = inner.input_tags.allow_nan or frame
         return tags
 
-    def _default_importance(self):
-        """What serves where `importance` is None."""
+    def _default_measure(self):
+        """What serves where `measure` is None."""
         return SensitivityImportance(contrast="observed", scale=None)
 
 
@@ -144,7 +144,7 @@ class RefittingSelector(SelectorMixin, CallbackSupportMixin, RefitsEstimator):
     """A selector whose `_fit` sets `support_`."""
 
     _shared_constraints = CONSTRAINTS | {
-        "importance": [*importance_constraint, callable, None],
+        "measure": [*measure_constraint, callable, None],
     }
 
     def _get_support_mask(self):

@@ -20,7 +20,7 @@ from skvarimp._refits.folds_result import (
     part_of_fold,
 )
 from skvarimp._refits.refits import (
-    Importance,
+    Measure,
     Measured,
     check_comparable,
     prepare,
@@ -34,7 +34,7 @@ def importance_across_folds(
     estimator: AnyEstimator | None,
     X: Matrix,
     y: ArrayLike | None,
-    importance: Importance | None = None,
+    measure: Measure | None = None,
     cv: CrossValidation = 5,
     *,
     rows: Literal["held_out", "training"] = "held_out",
@@ -60,8 +60,8 @@ def importance_across_folds(
         Rows, in a container that the estimator takes.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), or None
         Target; None for estimators and measures that need none.
-    importance : importance, str or callable, default=None
-        Any importance class of skvarimp, cloned for each fold, or a callable
+    measure : measure, str or callable, default=None
+        Any measure of skvarimp, cloned for each fold, or a callable
         (estimator, X, y) -> (n_features,), or the name of a measure, such as
         "permutation", for default parameters. None: `SensitivityImportance()`.
     cv : int, splitter, iterable or None, default=5
@@ -82,7 +82,7 @@ def importance_across_folds(
     n_jobs : int, default=None
         Number of joblib workers over the folds. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of every `random_state` that is None inside the estimator, the importance
+        Seed of every `random_state` that is None inside the estimator, the measure
         and the splitter; each refit gets its own.
     callbacks : callback or list of them, default=None
         Such as :class:`sklearn.callback.ProgressBar`; told of each refit. If one, or
@@ -153,17 +153,17 @@ def importance_across_folds(
     """
     caller = "importance_across_folds"
     constraint = [StrOptions({"held_out", "training"})]
-    importance = SensitivityImportance() if importance is None else importance
+    measure = SensitivityImportance() if measure is None else measure
     refits, splitter = prepare(caller, locals(), rows=constraint)
     tasks = [
         (train, train if rows == "training" else held_out, seed)
         for train, held_out, seed in refits.seeded_splits(splitter, random_state)
     ]
     held_out, n_samples = [r for _, r, _ in tasks], refits.table.n_samples
-    reason = not_poolable(refits.importance, rows, held_out, n_samples)
+    reason = not_poolable(refits.measure, rows, held_out, n_samples)
     if reason is None:
-        keeping = clone(refits.importance).set_params(keep_rows=True)
-        refits = replace(refits, importance=keeping)
+        keeping = clone(refits.measure).set_params(keep_rows=True)
+        refits = replace(refits, measure=keeping)
     arguments = refits, reason is None
     found = run_refits(_one_fold, tasks, arguments, n_jobs, callbacks)
     warn_if_stopped(caller, len(found), len(tasks), "folds")
@@ -173,7 +173,7 @@ def importance_across_folds(
         reason = "not all folds are done"
     pooled = None
     if reason is None:
-        weights = refits.passed.importance.get("sample_weight")
+        weights = refits.passed.measure.get("sample_weight")
         groups = refits.passed.groups if groups is None else groups
         weights = check_weights(weights, n_samples)
         pooled = Pooled.of(parts, held_out, weights, groups)

@@ -80,29 +80,29 @@ class Pooled:
         return cls(pooled, errors, drawn, skewness, units.freedom, folds[0][-1])
 
 
-def not_poolable(importance, rows, held_out, n_samples):
+def not_poolable(measure, rows, held_out, n_samples):
     """Why the importances of folds cannot be pooled; None where they can.
 
     Parameters
     ----------
-    importance : object
+    measure : object
     rows : {"held_out", "training"}
     held_out : list of ndarray of int
         The rows of each fold.
     n_samples : int
     """
-    name = type(importance).__name__
-    if not isinstance(importance, BaseImportance):
+    name = type(measure).__name__
+    if not isinstance(measure, BaseImportance):
         return "only measures of skvarimp tell what single rows add"
-    if rows == "training" or importance._reads_training_rows:
+    if rows == "training" or measure._reads_training_rows:
         return "the importances are those of training rows"
-    if "keep_rows" not in importance.get_params(deep=False):
+    if "keep_rows" not in measure.get_params(deep=False):
         return f"{name} has no influences of single rows"
-    if getattr(importance, "scoring", None) is not None:
+    if getattr(measure, "scoring", None) is not None:
         return "a score is no mean over rows: use `loss`"
-    if importance._without_rows:
-        return f"{name}: {importance._without_rows}"
-    if importance.get_params(deep=False).get("n_repeats") == 1:
+    if measure._without_rows:
+        return f"{name}: {measure._without_rows}"
+    if measure.get_params(deep=False).get("n_repeats") == 1:
         return "one draw of each row tells no error: use a larger `n_repeats`"
     times = np.bincount(np.concatenate(held_out), minlength=n_samples)
     if not np.all(times == 1):

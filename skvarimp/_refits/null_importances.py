@@ -19,7 +19,7 @@ from skvarimp._display.html import bars, numbers, texts
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._models.labels import encoded
 from skvarimp._refits.refits import (
-    Importance,
+    Measure,
     check_comparable,
     generator,
     prepare,
@@ -46,7 +46,7 @@ def null_importances(
     estimator: AnyEstimator | None,
     X: Matrix,
     y: ArrayLike,
-    importance: Importance | None = None,
+    measure: Measure | None = None,
     *,
     n_permutations: int = 99,
     n_repeats: int = 1,
@@ -74,8 +74,8 @@ def null_importances(
         Rows, in a container that the estimator takes.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Target.
-    importance : importance, str or callable, default=None
-        Any importance class of skvarimp, cloned for each refit, or a callable
+    measure : measure, str or callable, default=None
+        Any measure of skvarimp, cloned for each refit, or a callable
         (estimator, X, y) -> (n_features,), or the name of a measure, such as
         "permutation", for default parameters. Larger must be more important. None:
         `PermutationImportance()`; see Notes.
@@ -107,7 +107,7 @@ def null_importances(
         it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the shuffles, and of every `random_state` that is None inside the
-        estimator, the importance and the splitter; each refit gets its own.
+        estimator, the measure and the splitter; each refit gets its own.
     callbacks : callback or list of them, default=None
         Such as :class:`sklearn.callback.ProgressBar`; told of each permutation. If one,
         or Ctrl-C, stops the work, the permutations done so far are returned, with a
@@ -188,8 +188,8 @@ def null_importances(
     at_least_one = [Interval(Integral, 1, None, closed="left")]
     if y is None:
         raise ValueError("y is required: its permutations are what is compared with.")
-    if importance is None:
-        importance = PermutationImportance()
+    if measure is None:
+        measure = PermutationImportance()
     refits, splitter = prepare(
         caller,
         locals(),

@@ -31,7 +31,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scorers.lost import is_finite_number
 from skvarimp._refits.arguments import Removal, router_of
 from skvarimp._refits.estimators import Delegating, RefittingSelector
-from skvarimp._refits.refits import Importance, Refits
+from skvarimp._refits.refits import Measure, Refits
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._types import AnyEstimator, Axes, CrossValidation, RandomState, Scoring
@@ -164,7 +164,7 @@ class PathSelector(Delegating, RefittingSelector):
         return selector_html(self)
 
     estimator: AnyEstimator
-    importance: Importance | None = None
+    measure: Measure | None = None
     _: KW_ONLY
     performance_threshold: float | Literal["auto", "one_standard_error"] = "auto"
     importance_threshold: float = 1e-6
@@ -177,15 +177,15 @@ class PathSelector(Delegating, RefittingSelector):
     random_state: RandomState = None
 
     def _fit(self, refits):
-        table, importance = refits.table, refits.importance
+        table, measure = refits.table, refits.measure
         if self.min_features_to_select > table.n_columns:
             raise ValueError(
                 f"`min_features_to_select` is {self.min_features_to_select}, but X has "
                 f"only {table.n_columns} columns."
             )
-        is_measure = isinstance(importance, BaseImportance)
-        if is_measure and getattr(importance, "random_state", 0) is None:
-            importance.set_params(random_state=self.random_state)
+        is_measure = isinstance(measure, BaseImportance)
+        if is_measure and getattr(measure, "random_state", 0) is None:
+            measure.set_params(random_state=self.random_state)
         splits = self._splits(refits)
         if self.performance_threshold == ONE_STANDARD_ERROR and len(splits) < 2:
             raise ValueError(
@@ -306,13 +306,13 @@ class PathSelector(Delegating, RefittingSelector):
         Returns
         -------
         router : MetadataRouter
-            To the estimator's and the importance's fit, the scorer and the splitter.
+            To the estimator's and the measure's fit, the scorer and the splitter.
         """
         splitter = GroupShuffleSplit() if isinstance(self.cv, str) else self.cv
         return router_of(
             self,
             self.estimator,
-            self.importance,
+            self.measure,
             scorer=self._scorer(),
             splitter=splitter,
         )

@@ -24,7 +24,7 @@ from skvarimp._refits.arguments import (
     Passed,
     check_refittable,
     checked_instance,
-    importance_constraint,
+    measure_constraint,
     routed,
     router_of,
 )
@@ -42,7 +42,7 @@ from skvarimp._running.tasks import (
 )
 
 # A measure, its name for default parameters, or a function of one's own.
-Importance: TypeAlias = BaseImportance | str | Callable[[Any, Any, Any], ArrayLike]
+Measure: TypeAlias = BaseImportance | str | Callable[[Any, Any, Any], ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Refits:
     ----------
     estimator : estimator or None
         None: nothing to fit, the measure looks at the data alone.
-    importance : BaseImportance, callable or None
+    measure : BaseImportance, callable or None
         None: nothing to measure, only `fitted` is asked.
     table : Table
     y : ndarray or None
@@ -62,7 +62,7 @@ class Refits:
     """
 
     estimator: object
-    importance: object
+    measure: object
     table: Table
     y: np.ndarray | None
     passed: Passed
@@ -92,7 +92,7 @@ class Refits:
 
     def rows_to_measure(self, train, rows):
         """`train` for measures that read the fit itself, `rows` for all others."""
-        reads = getattr(self.importance, "_reads_training_rows", False)
+        reads = getattr(self.measure, "_reads_training_rows", False)
         return train if reads else rows
 
     def measured(self, estimator, random=None):
@@ -102,11 +102,11 @@ class Refits:
     @users_code()
     def _found(self, estimator, random):
         """The measure fitted on an estimator, or what the user's function returns."""
-        X, found = self.table.native, self.importance
+        X, found = self.table.native, self.measure
         if not isinstance(found, BaseImportance):
             return found(estimator, X, self.y)
         found = cloned(found, random)
-        return found.fit(estimator, X, self.y, **self.passed.importance)
+        return found.fit(estimator, X, self.y, **self.passed.measure)
 
     def refitted(self, train, rows, random):
         """The importances after `found_after_refit`."""
@@ -155,7 +155,7 @@ class Refits:
         if not splits:
             raise ValueError("`cv` makes no split. Use for example cv=5.")
         splits = [tuple(_positions(p, n_samples) for p in split) for split in splits]
-        weight = (passed.fit | passed.importance).get("sample_weight")
+        weight = (passed.fit | passed.measure).get("sample_weight")
         if weight is None or not weighted:
             return splits
         for number, split in enumerate(splits):
@@ -202,7 +202,7 @@ class Measured:
             values = np.asarray(found, dtype=np.float64)
             if values.shape != (table.n_columns,):
                 raise ValueError(
-                    "The importance must give one number for each of the "
+                    "The measure must give one number for each of the "
                     f"{table.n_columns} columns, got shape {values.shape}."
                 )
             per_output = values[:, np.newaxis]
@@ -284,11 +284,11 @@ def prepare(caller, given, **constraints):
     **constraints : dict
         Of those that not all functions have.
     """
-    own = {"importance": [*importance_constraint, callable], "cv": ["cv_object"]}
+    own = {"measure": [*measure_constraint, callable], "cv": ["cv_object"]}
     own["params"] = [Mapping, None]
     validate_parameter_constraints(CONSTRAINTS | own | constraints, given, caller)
     estimator, cv = given["estimator"], given["cv"]
-    importance = checked_instance(given.get("importance"))
+    measure = checked_instance(given.get("measure"))
     if estimator is not None:
         check_refittable(estimator)
     table = as_table(given["X"])
@@ -300,17 +300,17 @@ def prepare(caller, given, **constraints):
     classifier = estimator is not None and is_classifier(estimator)
     if classifier:
         check_class_labels(y)
-    if isinstance(importance, BaseImportance):
-        features = importance.get_params(deep=False).get("features")
+    if isinstance(measure, BaseImportance):
+        features = measure.get_params(deep=False).get("features")
         resolve_features(features, table.names, table.n_columns)
     splitter = None if isinstance(cv, str) else check_cv(cv, y, classifier=classifier)
     router = None
     if get_config()["enable_metadata_routing"]:  # else some estimators refuse it
-        router = router_of(caller, estimator, importance, splitter=splitter)
+        router = router_of(caller, estimator, measure, splitter=splitter)
     metadata = {name: given[name] for name in ("sample_weight", "groups")}
     metadata |= given["params"] or {}
     passed = routed(router, estimator, metadata, table.n_samples)
-    return Refits(estimator, importance, table, y, passed), splitter
+    return Refits(estimator, measure, table, y, passed), splitter
 
 
 class Refitting(CallbackSupportMixin, BaseEstimator):

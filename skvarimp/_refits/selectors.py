@@ -1,4 +1,4 @@
-"""Feature selection driven by any importance, and `ImportanceEstimator`.
+"""Feature selection driven by any measure, and `ImportanceEstimator`.
 
 Backward elimination and forward growth are selectors; the estimator brings importances
 to those of scikit-learn.
@@ -14,12 +14,12 @@ from sklearn.base import clone
 
 from skvarimp._data.table import as_table
 from skvarimp._measures.base import BaseImportance
-from skvarimp._refits.arguments import importance_constraint
+from skvarimp._refits.arguments import measure_constraint
 from skvarimp._refits.estimators import Delegating, RefitsEstimator
 from skvarimp._refits.path import PathSelector
 
 # Signatures of the two selectors name these, too, with the fields that they inherit.
-from skvarimp._refits.refits import Importance  # noqa: F401
+from skvarimp._refits.refits import Measure  # noqa: F401
 from skvarimp._types import (  # noqa: F401
     AnyEstimator,
     CrossValidation,
@@ -41,8 +41,8 @@ class BackwardEliminationSelector(PathSelector):
     ----------
     estimator : estimator
         Any estimator, pipelines included; cloned.
-    importance : importance, str, callable or None, default=None
-        Any importance class of skvarimp with one feature per column, or its name, such
+    measure : measure, str, callable or None, default=None
+        Any measure of skvarimp with one number per column, or its name, such
         as "permutation", for default parameters; or a callable
         (estimator, X, y) -> (n_features,) that is given held-out rows only; larger is
         more important, and negative means noise. None:
@@ -79,7 +79,7 @@ class BackwardEliminationSelector(PathSelector):
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
-        Of the split, and of an importance whose own is None.
+        Of the split, and of a measure whose own is None.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class BackwardEliminationSelector(PathSelector):
         Refitted on the kept columns of all rows; `predict`, `score` and so on ask it.
         With removal="constant" it has all columns, those not kept with their constants.
     path_ : dict
-        One feature per step in each of `n_features`, `score`, `fold_scores`, `dropped`
+        One value per step in each of `n_features`, `score`, `fold_scores`, `dropped`
         (columns dropped to come to this step) and `seconds`; the first step has all
         columns.
     n_features_in_ : int
@@ -107,7 +107,7 @@ class BackwardEliminationSelector(PathSelector):
     See Also
     --------
     ForwardSelector : Ranks once and grows along the ranking.
-    ImportanceEstimator : Any importance for `SelectFromModel`, `RFE` and `RFECV`.
+    ImportanceEstimator : Any measure for `SelectFromModel`, `RFE` and `RFECV`.
 
     Notes
     -----
@@ -175,7 +175,7 @@ class ForwardSelector(PathSelector):
     ----------
     estimator : estimator
         Any estimator, pipelines included; cloned.
-    importance : importance, callable or None, default=None
+    measure : measure, callable or None, default=None
         As in `BackwardEliminationSelector`.
     performance_threshold : float, "auto" or "one_standard_error", default="auto"
         As in `BackwardEliminationSelector`.
@@ -196,7 +196,7 @@ class ForwardSelector(PathSelector):
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
-        Of the split, and of an importance whose own is None.
+        Of the split, and of a measure whose own is None.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class ForwardSelector(PathSelector):
     estimator_ : estimator
         Refitted on the kept columns of all rows.
     path_ : dict
-        One feature per step in each of `n_features`, `score`, `fold_scores`, `added`
+        One value per step in each of `n_features`, `score`, `fold_scores`, `added`
         and `seconds`.
     n_features_in_ : int
         Number of columns seen.
@@ -267,25 +267,25 @@ class ForwardSelector(PathSelector):
 
 @dataclass(eq=False, repr=False)
 class ImportanceEstimator(Delegating, RefitsEstimator):
-    """An estimator that exposes an importance as `feature_importances_`.
+    """An estimator that exposes a measure as `feature_importances_`.
 
-    Fits the estimator, then the importance on the same rows, so that
+    Fits the estimator, then the measure on the same rows, so that
     `SelectFromModel`, `RFE` and `RFECV` take any measure with any model.
 
     Parameters
     ----------
     estimator : estimator
         Any estimator; cloned.
-    importance : importance or str
-        Any importance class of skvarimp with one feature per column, cloned; or its
+    measure : measure or str
+        Any measure of skvarimp with one number per column, cloned; or its
         name, such as "sensitivity", for default parameters.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted estimator; `predict`, `score` and so on ask it.
-    importance_ : importance
-        The fitted importance.
+    measure_ : measure
+        The fitted measure.
     feature_importances_ : ndarray of shape (n_features,)
         Its `importances_`.
     n_features_in_ : int
@@ -304,18 +304,18 @@ class ImportanceEstimator(Delegating, RefitsEstimator):
     >>> from sklearn.svm import SVR
     >>> from skvarimp import ImportanceEstimator, SensitivityImportance
     >>> X, y = make_friedman1(200, random_state=0)
-    >>> importance = SensitivityImportance(contrast="observed")
-    >>> machine = ImportanceEstimator(SVR(C=10.0), importance)
+    >>> measure = SensitivityImportance(contrast="observed")
+    >>> machine = ImportanceEstimator(SVR(C=10.0), measure)
     >>> SelectFromModel(machine, max_features=3).fit(X, y).get_support(indices=True)
     array([0, 1, 3])
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "importance": importance_constraint,
+        "measure": measure_constraint,
     }
 
     estimator: AnyEstimator
-    importance: BaseImportance | str
+    measure: BaseImportance | str
 
     def _checked(self, X, y):
         return as_table(self._validated(X, reset=True)), y
@@ -323,9 +323,9 @@ class ImportanceEstimator(Delegating, RefitsEstimator):
     def _fit(self, refits):
         X, y, passed = refits.table.native, refits.y, refits.passed
         self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
-        fit = refits.importance.fit
-        self.importance_ = fit(self.estimator_, X, y, **passed.importance)
-        self.feature_importances_ = np.array(self.importance_.importances_)
+        fit = refits.measure.fit
+        self.measure_ = fit(self.estimator_, X, y, **passed.measure)
+        self.feature_importances_ = np.array(self.measure_.importances_)
 
     def _selected(self, X):
         return X

@@ -330,11 +330,11 @@ DISPLAYS = {
         RowsDisplay.from_importance, fitted(keep_rows=True), X
     ),
     "FoldsDisplay": lambda: (
-        importance_across_folds(Ridge(), FEW, Y, importance="sensitivity", cv=3).plot
+        importance_across_folds(Ridge(), FEW, Y, measure="sensitivity", cv=3).plot
     ),
     "NullDisplay": lambda: (
         null_importances(
-            Ridge(), FEW, Y, importance="sensitivity", n_permutations=4, cv=3
+            Ridge(), FEW, Y, measure="sensitivity", n_permutations=4, cv=3
         ).plot
     ),
     "SelectionPathDisplay": lambda: (

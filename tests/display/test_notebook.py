@@ -141,7 +141,7 @@ def test_refits_show_the_spread_of_the_folds():
 def test_null_importances_show_p_values_and_the_band():
     """The band is that of 95% of the shuffled targets."""
     null = null_importances(
-        Ridge(), X, y, importance="sensitivity", n_permutations=9, cv=2, random_state=0
+        Ridge(), X, y, measure="sensitivity", n_permutations=9, cv=2, random_state=0
     )
     page, table = null._repr_html_(), null.to_frame()
 

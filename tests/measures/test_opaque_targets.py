@@ -178,7 +178,7 @@ def test_refits_take_structured_targets():
     """Selectors and folds hand them to the estimator and the scorer."""
     measure = PermutationImportance(scoring=concordance, n_repeats=2, random_state=0)
     selector = BackwardEliminationSelector(
-        Survival(), importance=measure, scoring=concordance, cv=3, random_state=0
+        Survival(), measure=measure, scoring=concordance, cv=3, random_state=0
     ).fit(X, SURVIVAL)
     assert selector.support_[0]
     folds = importance_across_folds(Survival(), X, SURVIVAL, measure, cv=3)

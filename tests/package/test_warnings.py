@@ -34,6 +34,6 @@ def test_a_response_that_fails_its_probe_is_not_used_and_warns_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         skvarimp.compare_importances(
-            machine, X, Y, importances={"a": clone(measure), "b": clone(measure)}
+            machine, X, Y, measures={"a": clone(measure), "b": clone(measure)}
         )
     assert len(caught) == 1

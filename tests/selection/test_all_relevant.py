@@ -218,7 +218,7 @@ def test_random_state():
             random_state=random_state,
         ).fit(X, Y)
         assert selector.estimator.random_state is None
-        assert selector.importance.random_state is None
+        assert selector.measure.random_state is None
         return selector.history_["importances"]
 
     before = X.copy()
@@ -367,14 +367,14 @@ def test_callbacks():
     ("given", "error", "message"),
     [
         (dict(estimator=Ridge), TypeError, "`estimator`"),
-        (dict(importance=SensitivityImportance), TypeError, "must be an instance"),
+        (dict(measure=SensitivityImportance), TypeError, "must be an instance"),
         (
-            dict(importance=SensitivityImportance(features=[0])),
+            dict(measure=SensitivityImportance(features=[0])),
             ValueError,
             "features=None",
         ),
-        (dict(importance=InteractionImportance()), TypeError, "does not give one"),
-        (dict(importance=lambda model, X, y: 1.0), ValueError, "one number for each"),
+        (dict(measure=InteractionImportance()), TypeError, "does not give one"),
+        (dict(measure=lambda model, X, y: 1.0), ValueError, "one number for each"),
         (dict(alpha=0.0), ValueError, "'alpha'"),
         (dict(max_iter=0), ValueError, "'max_iter'"),
         (dict(n_iter_no_change=0), ValueError, "'n_iter_no_change'"),

@@ -254,7 +254,7 @@ def test_a_column_that_is_given_as_a_vector():
 def test_copies_are_given_to_the_lists(library, removal):
     """Shuffled copies go where their column goes: as by type, to the last hit."""
     X, y = people(library, 150)
-    how = dict(importance=DRAWN, random_state=0, max_iter=3)
+    how = dict(measure=DRAWN, random_state=0, max_iter=3)
     named = AllRelevantSelector(BY_NAME, removal=removal, **how).fit(X, y)
     assert (named.hits_[:3] == named.n_iter_).all()
     assert (named.hits_[3:] < named.n_iter_).all()

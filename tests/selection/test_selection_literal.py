@@ -230,7 +230,7 @@ def test_selectors_follow_the_procedure(seed):
     """The same subsets, scores and choice as the steps written down."""
     selector, X, y, splits, weights, given = settings(seed)
     selector.fit(X, y, **given)
-    measure = clone(selector.importance)
+    measure = clone(selector.measure)
     path, kept = literal_path(selector, measure, X, y, splits, weights)
     assert selector.path_["n_features"] == [len(columns) for columns, _ in path]
     np.testing.assert_allclose(selector.path_["score"], [s for _, s in path], 1e-7)

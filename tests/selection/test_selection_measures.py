@@ -105,15 +105,15 @@ def test_searches_and_nested_parameters():
     selector = BackwardEliminationSelector(
         Ridge(), SensitivityImportance(contrast="observed", scale=None), cv=3
     )
-    grid = {"importance__contrast": ["pairs", "observed"], "estimator__alpha": [0.1, 1]}
+    grid = {"measure__contrast": ["pairs", "observed"], "estimator__alpha": [0.1, 1]}
     search = GridSearchCV(selector, grid, cv=2).fit(X, Y)
-    assert search.best_params_["importance__contrast"] in {"pairs", "observed"}
+    assert search.best_params_["measure__contrast"] in {"pairs", "observed"}
     fitted = search.best_estimator_
     again = pickle.loads(pickle.dumps(fitted))
     assert np.array_equal(again.predict(X), fitted.predict(X))
     params = fitted.get_params(deep=False)
     assert repr(clone(fitted).get_params(deep=False)) == repr(params)
-    assert not hasattr(selector.importance, "importances_")
+    assert not hasattr(selector.measure, "importances_")
 
 
 def test_importance_estimator_serves_scikit_learns_selectors():
@@ -150,6 +150,4 @@ def test_importance_estimators_have_no_coefficients():
     )
     assert hasattr(both.estimator_, "coef_")
     assert not hasattr(both, "coef_")
-    np.testing.assert_array_equal(
-        both.feature_importances_, both.importance_.importances_
-    )
+    np.testing.assert_array_equal(both.feature_importances_, both.measure_.importances_)

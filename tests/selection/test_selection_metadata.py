@@ -50,7 +50,7 @@ def test_metadata_with_and_without_routing():
     assert_rule(without.fit(Z, labels, sample_weight=weights))
     with pytest.raises(TypeError, match="sample_weight and groups"):
         without.fit(Z, labels, offset=weights)
-    with pytest.raises(ValueError, match="90 features"):
+    with pytest.raises(ValueError, match="90 values"):
         without.fit(Z, labels, sample_weight=weights[:3])
     with config_context(enable_metadata_routing=True):
         routed = BackwardEliminationSelector(

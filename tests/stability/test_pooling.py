@@ -126,11 +126,11 @@ NOT_POOLED = {
     "some rows": ({"cv": ShuffleSplit(3, random_state=0)}, "exactly once"),
     "training rows": ({"rows": "training"}, "training rows"),
     "scores": (
-        {"importance": PermutationImportance(scoring="r2")},
+        {"measure": PermutationImportance(scoring="r2")},
         "no mean over rows",
     ),
     "a function": (
-        {"importance": lambda m, X, y: m.coef_},
+        {"measure": lambda m, X, y: m.coef_},
         "only measures of skvarimp",
     ),
 }
@@ -140,7 +140,7 @@ NOT_POOLED = {
 def test_what_cannot_be_pooled_says_why(case):
     """The table and the boxes are as ever."""
     given, reason = NOT_POOLED[case]
-    given = {"importance": PermutationImportance()} | given
+    given = {"measure": PermutationImportance()} | given
     folds = importance_across_folds(LinearRegression(), X, Y, **given)
     assert "p_value" not in folds.to_frame()
     for what in ("pooled_importances", "standard_errors", "pvalues", "fdr_pvalues"):

@@ -22,19 +22,19 @@ class NeverFitted(LinearRegression):
 
 
 BAD = {
-    "importance is no measure": (dict(importance="pairs"), ValueError, "'importance'"),
+    "measure is unknown": (dict(measure="pairs"), ValueError, "'measure'"),
     "importance is a class": (
-        dict(importance=SensitivityImportance),
+        dict(measure=SensitivityImportance),
         TypeError,
         r"Use SensitivityImportance\(\)",
     ),
     "parameter of the importance": (
-        dict(importance=SensitivityImportance(contrast="pair")),
+        dict(measure=SensitivityImportance(contrast="pair")),
         ValueError,
         "'contrast'",
     ),
     "unknown feature": (
-        dict(importance=SensitivityImportance(features=["age"])),
+        dict(measure=SensitivityImportance(features=["age"])),
         ValueError,
         "'age' is not among",
     ),
@@ -73,7 +73,7 @@ BAD_NULL = {
 def check_refused(function, case):
     """The error comes, and before the first fit."""
     changed, error, message = case
-    arguments = dict(estimator=NeverFitted(), X=X, y=Y, importance=OBSERVED)
+    arguments = dict(estimator=NeverFitted(), X=X, y=Y, measure=OBSERVED)
     with pytest.raises(error, match=message):
         function(**(arguments | changed))
 
@@ -83,7 +83,7 @@ def test_labels_beyond_all_integers_are_refused(function):
     """Without a warning of the conversion that tells integers from numbers."""
     huge = np.where(np.arange(60) % 2, 1.0, -1.0) * np.finfo(float).max
     with pytest.raises(ValueError, match="Unknown label type"):
-        function(estimator=LogisticRegression(), X=X, y=huge, importance=OBSERVED)
+        function(estimator=LogisticRegression(), X=X, y=huge, measure=OBSERVED)
 
 
 @BOTH

@@ -52,7 +52,7 @@ ImpurityImportance(surrogates=3, convention="rpart")
 FilterImportance(score_func=auc).fit(None, X, y > 0)
 statistic, pvalues = group_statistic(X, y > 0)
 
-comparison = compare_importances({"product": model}, X, importances=[sensitivity])
+comparison = compare_importances({"product": model}, X, measures=[sensitivity])
 selector = BackwardEliminationSelector(
     object(), PermutationImportance(), step=0.1, cv=5
 )
