@@ -374,8 +374,11 @@ class MeanCurve(Reduction):
     primitive: str = "sums"
 
     needs = "moments"
-    merges_rows = True
     follows = True
+
+    @property
+    def merges_rows(self):
+        return self.primitive == "sums"
 
     def reduce(self, shape):
         if self.primitive == "drifts":

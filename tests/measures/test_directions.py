@@ -333,19 +333,40 @@ def test_effects_equal_a_plain_loop(name, measure):
     np.testing.assert_allclose(imp.row_effects_, expected, rtol=0, atol=1e-10 * size)
 
 
+@pytest.mark.parametrize(
+    "weights", [WEIGHTS, np.ones(80)], ids=["weighted", "equal weights"]
+)
 @pytest.mark.parametrize("measure", EFFECTS)
-def test_effects_of_additive_models(measure):
-    """The closed form slope (x - mean), which is also the Shapley value."""
+def test_effects_of_additive_models(measure, weights):
+    """The closed form slope (x - mean), which is also the Shapley value.
+
+    Where all rows weigh the same, many columns are otherwise put in any order.
+    """
     slopes = np.array([1.0, -3.0, 0.0, 0.5])
     model = LinearRegression().fit(X, X @ slopes)
-    imp = clone(EFFECTS[measure]).fit(model, X, X @ slopes, sample_weight=WEIGHTS)
-    kept = WEIGHTS > 0
-    centred = X - np.average(X, weights=WEIGHTS, axis=0)
+    imp = clone(EFFECTS[measure]).fit(model, X, X @ slopes, sample_weight=weights)
+    kept = weights > 0
+    centred = X - np.average(X, weights=weights, axis=0)
     close = {"rtol": 0, "atol": 1e-10}
     effects = imp.row_effects_[kept]
     np.testing.assert_allclose(effects, (centred * slopes)[kept], **close)
-    means = WEIGHTS[kept] @ effects / WEIGHTS.sum()
+    means = weights[kept] @ effects / weights.sum()
     np.testing.assert_allclose(means, 0.0, **close)
+
+
+@pytest.mark.parametrize("features", [None, [[0, 3], 1, 2]], ids=["columns", "groups"])
+@pytest.mark.parametrize("measure", EFFECTS)
+def test_effects_stand_at_their_rows_of_sparse_columns(measure, features):
+    """The closed form again: all rows that hold 0 have numbers of their own."""
+    stored = X * (np.arange(X.size).reshape(X.shape) % 3 == 0)
+    model = LinearRegression().fit(stored, Y)
+    imp = clone(EFFECTS[measure]).set_params(features=features)
+    imp.fit(model, sparse.csr_array(stored), Y, sample_weight=WEIGHTS)
+    effects = model.coef_ * (stored - np.average(stored, weights=WEIGHTS, axis=0))
+    if features is not None:
+        effects = np.c_[effects[:, 0] + effects[:, 3], effects[:, 1:3]]
+    effects[WEIGHTS == 0] = np.nan
+    np.testing.assert_allclose(imp.row_effects_, effects, rtol=0, atol=1e-10)
 
 
 def test_effects_of_draws():
