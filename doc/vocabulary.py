@@ -113,6 +113,7 @@ PARTICULAR = {
     "label",
     "literal",
     "max_iter",
+    "max_models",
     "method",
     "min_features_to_select",
     "n_columns",
@@ -131,6 +132,7 @@ PARTICULAR = {
     "relative",
     "score_func",
     "score_params",
+    "search",
     "second",
     "standardize",
     "statistic",
@@ -143,6 +145,7 @@ PARTICULAR = {
     "triples",
     "value",
     "weights",
+    "within",
     "X",
     "y",
 }

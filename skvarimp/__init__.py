@@ -6,6 +6,7 @@ from skvarimp._comparing.differences import importance_by_cohort, importance_dif
 from skvarimp._comparing.ranks import rank_intervals
 from skvarimp._data.table import ROWS_APART
 from skvarimp._display.bars import ImportanceDisplay, NullDisplay
+from skvarimp._display.candidates import CandidatesDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._display.matrix import (
@@ -35,6 +36,8 @@ from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._partitions.partitions import Partitions
 from skvarimp._refits.all_relevant import AllRelevantSelector
+from skvarimp._refits.candidates import importance_across_candidates
+from skvarimp._refits.candidates_result import CandidateImportances
 from skvarimp._refits.folds import importance_across_folds
 from skvarimp._refits.folds_result import FoldImportances
 from skvarimp._refits.leave_out import leave_out_importances
@@ -71,6 +74,7 @@ __all__ = [
     "AssociationDisplay",
     "SelectionPathDisplay",
     "FoldsDisplay",
+    "CandidatesDisplay",
     "NullDisplay",
     "RowsDisplay",
     "AllRelevantDisplay",
@@ -87,6 +91,8 @@ __all__ = [
     "importance_by_cohort",
     "importance_across_folds",
     "FoldImportances",
+    "importance_across_candidates",
+    "CandidateImportances",
     "leave_out_importances",
     "LeaveOutImportances",
     "null_importances",

@@ -26,6 +26,7 @@ from skvarimp import (
     RowsDisplay,
     SensitivityImportance,
     compare_importances,
+    importance_across_candidates,
     importance_across_folds,
     importance_by_cohort,
     null_importances,
@@ -331,6 +332,11 @@ DISPLAYS = {
     ),
     "FoldsDisplay": lambda: (
         importance_across_folds(Ridge(), FEW, Y, measure="sensitivity", cv=3).plot
+    ),
+    "CandidatesDisplay": lambda: (
+        importance_across_candidates(
+            {"ridge": (Ridge().fit(FEW, Y), 1.0)}, FEW, Y, within=0.0
+        ).plot
     ),
     "NullDisplay": lambda: (
         null_importances(

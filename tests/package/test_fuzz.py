@@ -93,7 +93,7 @@ def test_everything_public_is_called():
 # Drawn from the data, or handed over by each call; `AllRelevantSelector` and the
 # others have their estimator and importance from there, too.
 BY_DATA = {"conditional", "conditional_fit_rows"}
-FROM_DATA = {"estimator", "X", "y", "measure", "importance"}
+FROM_DATA = {"estimator", "search", "X", "y", "measure", "importance"}
 FROM_DATA |= {"sample_weight", "features"}
 
 

@@ -1,4 +1,4 @@
-"""Fuzzed calls of what refits an estimator: folds, permuted y, left-out columns."""
+"""Fuzzed calls of what refits: folds, permuted y, left-out columns, candidates."""
 
 import numpy as np
 from fuzz_containers import chance, chosen, datasets
@@ -36,8 +36,16 @@ LEFT_OUT = {
     "removal": ["constant", "drop", "auto"],
     **COMMON,
 }
+CANDIDATES = {
+    "within": ["one_standard_error", 0.0, 0.5],
+    "max_models": [20, 1],
+    "scoring": [None, None, "r2", lambda e, X, y: 0.0],
+    "cv": [2, 3, 50, KFold(2, shuffle=True, random_state=0), ()],
+    **COMMON,
+}
 FUNCTIONS = {
     skvarimp.importance_across_folds: FOLDS,
+    skvarimp.importance_across_candidates: CANDIDATES,
     skvarimp.null_importances: NULLS,
     skvarimp.leave_out_importances: LEFT_OUT,
 }
@@ -59,6 +67,11 @@ def refits_call(draw, some_importance, some_estimator, names, draw_and_close):
     if function is skvarimp.leave_out_importances:
         asked = []
         given |= {"features": draw(features(data)) if chance(draw, 3) else None}
+    if function is skvarimp.importance_across_candidates:
+        # refitted in folds, so that the estimator need not be fitted here
+        given, asked = {"cv": 2, "measure": importance} | given, []
+        scores = chosen(draw, [[0.1, 0.3], [0.2], 0.2, [np.nan, 0.1], "high"])
+        estimator = {"one": (estimator, [0.1, 0.2]), "two": (estimator, scores)}
     for name in ("groups", "strata"):
         if isinstance(given.get(name), str):
             labels = {"rows": np.arange(data.n) // 2, "one": np.zeros(data.n, int)}

@@ -1,0 +1,220 @@
+"""`CandidateImportances`: what `importance_across_candidates` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from skvarimp._display.candidates import CandidatesDisplay
+from skvarimp._display.html import bars, numbers, texts
+from skvarimp._refits.results import RefitResult
+from skvarimp._types import Axes, Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CandidateImportances(RefitResult):
+    """Importances in every good model of a search, the best model first.
+
+    Made by :func:`importance_across_candidates`, whose notes say what "dispensable"
+    means.
+
+    Attributes
+    ----------
+    feature_names : list of str
+        Names of the features.
+    by_model : ndarray of shape (n_models, n_features)
+        Importances in each model, in the measure's unit.
+    models : list of str
+        Names of the models: the parameters in which candidates differ.
+    scores : ndarray of shape (n_models,)
+        Mean scores of the models in the search, descending.
+    score_needed : float
+        The smallest mean score of a good model.
+    n_good : int
+        Number of good models; more than n_models where there were more than
+        `max_models`.
+    params : list of dict
+        Parameters of each model; empty for models given in a dict.
+    dispensable : ndarray of shape (n_features,) or None, default=None
+        Whether a good model can do without the feature; None where that cannot be
+        told: X is sparse or has too many columns, features are no columns, or there is
+        no scorer.
+    dispensable_together : ndarray of shape (n_features,) or None, default=None
+        The largest set found of features that one good model can do without at once.
+    frame_library : str, default="pandas"
+        Library of the frames that `to_frame` makes.
+
+    Notes
+    -----
+    `to_frame` has the columns feature, importance (in the best model), lowest,
+    lowest_model, highest, highest_model, best_rank and worst_rank over the models, and
+    dispensable and dispensable_together where these are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Lasso
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from skvarimp import importance_across_candidates
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> search = GridSearchCV(Lasso(), {"alpha": [0.01, 0.1]}).fit(X, X[:, 0])
+    >>> found = importance_across_candidates(search, X, X[:, 0], within=0.05)
+    >>> found.models
+    ['alpha=0.01', 'alpha=0.1']
+    >>> found.lowest_models
+    ['alpha=0.1', 'alpha=0.01']
+    """
+
+    feature_names: list[str]
+    by_model: Floats
+    models: list[str]
+    scores: Floats
+    score_needed: float
+    n_good: int
+    params: list[dict[str, Any]]
+    dispensable: NDArray[np.bool_] | None = None
+    dispensable_together: NDArray[np.bool_] | None = None
+    frame_library: str = "pandas"
+
+    def __repr__(self) -> str:
+        return (
+            f"<importances of {len(self.feature_names)} features in {self._count()}: "
+            "to_frame()>"
+        )
+
+    def _count(self):
+        """How many models, in words."""
+        n = len(self.models)
+        if n < self.n_good:
+            return f"the best {n} of {self.n_good} good models"
+        return "1 good model" if n == 1 else f"{n} good models"
+
+    @property
+    def importances(self) -> Floats:
+        """Importances in the best model, of shape (n_features,)."""
+        return self.by_model[0]
+
+    @property
+    def lowest(self) -> Floats:
+        """Lowest importance over the models, of shape (n_features,)."""
+        return self.by_model.min(axis=0)
+
+    @property
+    def highest(self) -> Floats:
+        """Highest importance over the models, of shape (n_features,)."""
+        return self.by_model.max(axis=0)
+
+    @property
+    def lowest_models(self) -> list[str]:
+        """The model of each lowest importance; of several the best."""
+        return [self.models[k] for k in self.by_model.argmin(axis=0)]
+
+    @property
+    def highest_models(self) -> list[str]:
+        """The model of each highest importance; of several the best."""
+        return [self.models[k] for k in self.by_model.argmax(axis=0)]
+
+    @property
+    def ranks(self) -> Floats:
+        """Rank in each model, 1 = most important, of shape (n_models, n_features).
+
+        Equal importances share the mean of their ranks.
+        """
+        return rankdata(-self.by_model, axis=1)
+
+    def _columns(self):
+        ranks = self.ranks
+        columns = {
+            "importance": self.importances,
+            "lowest": self.lowest,
+            "lowest_model": np.array(self.lowest_models, dtype=object),
+            "highest": self.highest,
+            "highest_model": np.array(self.highest_models, dtype=object),
+            "best_rank": ranks.min(axis=0),
+            "worst_rank": ranks.max(axis=0),
+        }
+        if self.dispensable is not None:
+            columns["dispensable"] = self.dispensable
+            columns["dispensable_together"] = self.dispensable_together
+        return columns
+
+    def _notebook(self):
+        values = self.importances
+        columns = [
+            numbers("best model", values),
+            numbers("lowest", self.lowest, values),
+            numbers("highest", self.highest, values),
+            bars("importance", values, self.lowest, self.highest),
+        ]
+        if self.dispensable is not None:
+            said = self.dispensable.astype(int) + self.dispensable_together
+            columns.append(texts("can go", [_WORDS[k] for k in said]))
+        columns.append(texts("rank", self.ranking))
+        note = f"{self._count()}; bars: the best, lines: lowest to highest of them"
+        return "Importances in all good models", note, columns
+
+    def summary(self) -> str:
+        """What the models agree on, in a few sentences.
+
+        Returns
+        -------
+        str
+            Which features every good model needs, which can go, and whether these can
+            go together.
+        """
+        said = [f"The importances are those in {self._count()}."]
+        if self.dispensable is None:
+            return said[0]
+        names = np.array(self.feature_names, dtype=object)[np.argsort(self.ranking)]
+        order = np.argsort(self.ranking)
+        can_go, together = self.dispensable[order], self.dispensable_together[order]
+        if can_go.all():
+            said.append("Each feature can go by itself.")
+        elif not can_go.any():
+            said.append("No feature was found that a good model can do without.")
+        else:
+            said.append(f"No good model was found without {_listed(names[~can_go])}.")
+            verb = "can go"
+            each = "Each of " if can_go.sum() > 1 else ""
+            said.append(f"{each}{_listed(names[can_go])} {verb} by itself.")
+        if can_go.sum() > 1:
+            if np.array_equal(can_go, together):
+                said.append("They can all go at once.")
+            else:
+                kept = names[can_go & ~together]
+                gone = _listed(names[together])
+                said.append(
+                    f"Not all of them can go: without {gone}, {_listed(kept)} "
+                    f"{'is' if len(kept) == 1 else 'are'} needed."
+                )
+        return " ".join(said)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> CandidatesDisplay:
+        """Draw the range over all good models behind the bar of the best one.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `CandidatesDisplay.from_candidates`.
+
+        Returns
+        -------
+        display : CandidatesDisplay
+            Holds `ax_` and `figure_`.
+        """
+        return CandidatesDisplay.from_candidates(self, ax=ax, **kwargs)
+
+
+_WORDS = ["", "yes", "yes, with others"]
+
+
+def _listed(names):
+    """Names as in a sentence."""
+    *first, last = map(str, names)
+    return f"{', '.join(first)} and {last}" if first else last
