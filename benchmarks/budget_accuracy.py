@@ -41,7 +41,7 @@ class BlackBox:
 def drawn(measure, budget, model, data, exact):
     """Rows, calls, and both rank correlations of the importances of one fit."""
     box, top = BlackBox(model), np.argsort(-exact)[:10]
-    found = measure.set_params(max_evaluations=budget, n_repeats=50)
+    found = measure.set_params(max_evaluations=budget, n_draws=50)
     found = found.fit(box, *data).importances_
     assert box.rows <= budget
     every = spearmanr(exact, found).statistic

@@ -66,7 +66,7 @@ def sampled(n_features):
     return SensitivityImportance(
         contrast="observed",
         estimation="sampled",
-        n_repeats=1,
+        n_draws=4,
         scale=None,
         features=list(range(n_features)),
         random_state=0,

@@ -135,7 +135,7 @@ def shuffled(model, rows, kind, X, y):
     """Permutation importance with ten shuffles."""
     if rows == "oob":
         imp = PermutationImportance(
-            rows="oob", estimation="sampled", n_repeats=10, random_state=0
+            rows="oob", estimation="sampled", n_draws=10, random_state=0
         )
         return imp.fit(model, X, y).importances_
     scoring = "neg_log_loss" if kind == "classes" else "neg_mean_squared_error"

@@ -116,7 +116,7 @@ def memory():
     dense = random.standard_normal((5000, 2000))
     thin = sparse.random_array((20_000, 2000), density=0.05, rng=random).tocsr()
     few_draws = SensitivityImportance(
-        contrast="observed", scale=None, estimation="sampled", n_repeats=2
+        contrast="observed", scale=None, estimation="sampled", n_draws=4
     )
     drivers = (
         ("callable", FirstColumn(), lambda model, X, y: np.arange(X.shape[1])[::-1]),

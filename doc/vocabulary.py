@@ -20,9 +20,13 @@ NOTIONS = {
         "What importances are divided by, so that models can be compared",
         ("scaled", "normalise", "normalized", "normalisation", "relative_to", "unit"),
     ),
+    "n_draws": (
+        "How many donors each row draws",
+        ("n_donors", "n_samples", "draws"),
+    ),
     "n_repeats": (
-        "How often drawing or refitting is repeated",
-        ("n_draws", "n_iterations", "n_times", "repeats", "n_samples", "n_replicates"),
+        "How often an order of the features, or a refit, is repeated",
+        ("n_iterations", "n_times", "repeats", "n_replicates"),
     ),
     "max_evaluations": (
         "The largest number of rows that a model may be asked to predict",

@@ -60,7 +60,7 @@ def models(seed):
 def importances(model, X, y, estimation, seed):
     """X1 to X4, D_y and GoFit of one fitted model."""
     imp = SensitivityImportance(
-        estimation=estimation, n_repeats=10, random_state=seed, n_jobs=1
+        estimation=estimation, n_draws=20, random_state=seed, n_jobs=1
     ).fit(model, X, y)
     return [*imp.importances_, imp.scale_, imp.goodness_of_fit_]
 

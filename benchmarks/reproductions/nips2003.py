@@ -121,7 +121,7 @@ def perceptron(name, seed):
 def papers_rule(name, seed):
     """The paper's elimination with the paper's measure."""
     observed = SensitivityImportance(
-        contrast="observed", scale=None, estimation="sampled", n_repeats=2
+        contrast="observed", scale=None, estimation="sampled", n_draws=4
     )
     return BackwardEliminationSelector(
         perceptron(name, seed),

@@ -32,7 +32,7 @@ def monte_carlo(samples=1000, rows=100):
             ).fit(model, X)
             gap = np.abs(drawn.importances_ - exact.importances_)
             inside.append(gap < 1.96 * drawn.monte_carlo_errors_)
-        print(f"{contrast}, ten repeats: {np.mean(inside, axis=0).round(3)}")
+        print(f"{contrast}, six draws: {np.mean(inside, axis=0).round(3)}")
 
 
 def weighted(X):
@@ -76,7 +76,6 @@ def tolerance(samples=400, rows=1000):
                     imp = SensitivityImportance(
                         estimation=estimation,
                         tol=tol,
-                        n_repeats=1000,
                         random_state=seed,
                         **common,
                     ).fit(model, X)

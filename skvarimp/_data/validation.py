@@ -30,6 +30,20 @@ class NumberOfBins(Interval):
         return not isinstance(value, bool) and super().is_satisfied_by(value)
 
 
+class NumberOfDraws(Interval):
+    """An even number from 4 on: two donors in each of several strata."""
+
+    def __init__(self):
+        super().__init__(numbers.Integral, 4, 2**16, closed="both")
+
+    def is_satisfied_by(self, value):
+        """See scikit-learn's constraints."""
+        return super().is_satisfied_by(value) and value % 2 == 0
+
+    def __str__(self):
+        return "an even int of at least 4"
+
+
 def grid_constraint(*names):
     """Constrain a parameter that takes named grids, a number of bins, or values."""
     return [StrOptions(set(names)), NumberOfBins(), "array-like", dict]
@@ -47,6 +61,7 @@ CONSTRAINTS = {
         Interval(numbers.Integral, None, -1, closed="right"),
         None,
     ],
+    "n_draws": [StrOptions({"auto"}), NumberOfDraws()],
     "n_repeats": [Interval(numbers.Integral, 1, 2**31, closed="both")],
     "random_state": ["random_state", np.random.Generator],
     "response_method": [StrOptions({"auto", *RESPONSE_METHODS})],

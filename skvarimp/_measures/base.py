@@ -326,10 +326,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """
         check_is_fitted(self, "importances_")
         if self.standard_errors_ is None:
-            way_out = (
-                "Drawn numbers have them for n_repeats of at least 2; "
-                "importance_across_folds shows how much refits differ"
-            )
+            way_out = "importance_across_folds shows how much refits differ"
             raise ValueError(
                 f"An interval needs standard errors, and this {type(self).__name__} "
                 f"has none. {self._without_rows or way_out}."

@@ -13,9 +13,9 @@ from skvarimp._measures.problem import Problem, Request
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.drawing import N_BINS
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses.smooth import SIZES
-from skvarimp._response.sampling import N_BINS
 from skvarimp._types import AnyEstimator, Matrix
 
 
@@ -35,21 +35,21 @@ class CountsEvaluations:
         Returns
         -------
         int
-            The rows of X and all rows in which features are moved. With `tol` it is the
-            number if all repeats are made. Models that are read are asked for a few
-            thousand rows more, which check what was read; of smooth models this method
+            The rows of X and all rows in which features are moved, if no `tol` stops
+            draws before. Models that are read are asked for a few thousand rows more,
+            which check what was read; of smooth models this method
             itself asks some of them. At most `max_evaluations`.
 
         Examples
         --------
-        Ten repeats of two draws of 50 rows, for each of three columns, and X:
+        Six draws of 50 rows, for each of three columns, and X:
 
         >>> import numpy as np
         >>> from skvarimp import SensitivityImportance
         >>> X = np.random.default_rng(0).normal(size=(50, 3))
         >>> imp = SensitivityImportance(estimation="sampled")
         >>> imp.expected_evaluations(lambda X: X[:, 0], X)
-        3050
+        950
         """
         table, measure = as_table(X), copy(self)  # whose attributes stay as they are
         features = measure._set_features(table, measure.features, estimator)

@@ -10,10 +10,10 @@ from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.labels import positions
 from skvarimp._models.readers.sklearn_trees import n_training_rows
-from skvarimp._response.further_reductions import LossDraw, loss_of_rows
+from skvarimp._response.drawing import StrataDraws
+from skvarimp._response.further_reductions import loss_of_rows
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import feature_seeds
-from skvarimp._response.sampling import DonorDraws, draw_together
+from skvarimp._response.rounds import Effort, feature_seeds
 from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, tasks_done
@@ -62,14 +62,14 @@ class OutOfBag:
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         return problem, loss
 
-    def exact_is_cheap(self, features, n_repeats):
+    def exact_is_cheap(self, features, n_draws):
         """Whether the exact answer of all trees is cheap, judged by the first."""
         problem, loss = self.problem(0)
         kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
         every = np.ones(len(features), dtype=np.intp)
         exact = sum(problem.exact_cost(features, kind, m, m * every) for m in n)
         return exact <= problem.response(features).most_calls(
-            n_repeats * len(features) * sum(n)
+            n_draws * len(features) * sum(n)
         )
 
     @property
@@ -91,7 +91,7 @@ class OutOfBag:
         gains, noise, base_sum, done = np.zeros(n_features), 0.0, 0.0, 0
         influence = np.zeros((n_features, self.table.n_samples))
         of_base = np.zeros(self.table.n_samples)
-        given = self, features, seeds, measure.n_repeats
+        given = self, features, seeds, Effort.of(measure).n_draws
         progress = Progress([measure], n_trees)
         results = tasks_done(progress, _gained, range(n_trees), given, measure.n_jobs)
         for t, (gain, more, base, path) in results:
@@ -230,7 +230,7 @@ def _check_same_rows(tree, table, rows):
         )
 
 
-def _gained(t, of, features, seeds, n_repeats):
+def _gained(t, of, features, seeds, n_draws):
     """What the donors among the out-of-bag rows of a tree say.
 
     Returns
@@ -253,9 +253,11 @@ def _gained(t, of, features, seeds, n_repeats):
         return outcome.importances[:, 0], outcome.influences, base, response.path
     response = problem.drawing()
     walk = problem.walk(response, features, [request])
-    draws = DonorDraws(walk, LossDraw(loss), one, n_repeats, seeds[t])
-    tasks = [(e, None, n_repeats) for e in range(len(features))]
-    sampled = [finished for finished, _ in draw_together(tasks, draws)]
+    (reduction,), n_rows = request.reductions, problem.n_rows
+    draws = StrataDraws(walk, reduction, one, seeds[t], np.arange(n_rows))
+    every = list(range(len(features)))
+    found = draws.drawn((every, slice(0, n_rows), 0, n_draws))
+    sampled = [draws.finished(e, of_feature) for e, of_feature in zip(every, found)]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_errors for s in sampled])
     return gains, errors, base, response.path

@@ -20,7 +20,8 @@ from skvarimp._measures.response_importance import (
     asks_for_residuals,
 )
 from skvarimp._measures.scorers.lost import ScoreLost
-from skvarimp._response.further_reductions import LossDraw, loss_of_rows
+from skvarimp._response.further_reductions import loss_of_rows
+from skvarimp._response.rounds import Effort
 from skvarimp._types import (
     Conditional,
     Features,
@@ -58,11 +59,16 @@ callable, default="auto"
         it is always estimated from draws. A name is served by the fast response; a
         callable gets moved rows and a stand-in that asks the model.
     estimation : {"auto", "exact", "sampled"}, default="auto"
-        "exact": over all pairs of a row and a donor; "sampled": from random donors.
-        "auto" is exact if that is expected to cost at most three times as much as
-        drawing or, where the model has a fast response, to take about a second.
-    n_repeats : int, default=10
-        Number of donors drawn for each row ("sampled").
+        "exact": over all pairs of a row and a donor; "sampled": from a few donors of
+        each row, drawn in strata. "auto" is exact if that is expected to cost at most
+        three times as much as drawing or, where the model has a fast response, to take
+        about a second.
+    n_draws : int or "auto", default="auto"
+        Donors drawn for each row ("sampled"), an even number of at least 4, two in each
+        of n_draws / 2 strata of equal probability. "auto": 6. A scorer sees as many
+        data sets, of which each takes one donor for every row.
+    tol : float, "auto" or None, default="auto"
+        When drawing stops, as in `SensitivityImportance` (not of scorers).
     relative : bool, default=False
         Ratio of the mean moved to the mean unmoved loss instead of the difference.
     rows : {"all", "oob"}, default="all"
@@ -101,8 +107,8 @@ default=None
         are then made out of fold.
     max_evaluations : int, default=None
         The largest number of rows that the model may be asked to predict, those of X
-        included. Drawing stops there, after the same number of repeats of each feature.
-        A scorer then asks the model itself. None: no limit.
+        included. Where it does not allow `n_draws` of every row, fewer rows are drawn,
+        with four donors each. A scorer then asks the model itself. None: no limit.
 
     Attributes
     ----------
@@ -114,10 +120,10 @@ default=None
     standard_errors_ : ndarray of shape (n_features,) or None
         Sampling error with the model held fixed, each row counting as evaluated row
         and as donor (infinitesimal jackknife; of scorers 200 bootstrap samples). None
-        for draws among out-of-bag rows, and for scorers with one repeat or that do not
-        look at predictions.
+        for draws among out-of-bag rows, and for scorers that do not look at
+        predictions.
     monte_carlo_errors_ : ndarray of shape (n_features,) or None
-        Error of drawing ("sampled"); NaN for one repeat.
+        Error of drawing ("sampled").
     influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`, but not of scorers: how much each row moves each importance;
         weighted mean 0.
@@ -226,7 +232,8 @@ default=None
     ) = "auto"
     scoring: Scoring = None
     estimation: Literal["auto", "exact", "sampled"] = "auto"
-    n_repeats: int = 10
+    n_draws: int | Literal["auto"] = "auto"
+    tol: float | Literal["auto"] | None = "auto"
     relative: bool = False
     rows: Literal["all", "oob"] = "all"
     features: Features = None
@@ -250,8 +257,8 @@ default=None
     def _without_rows(self):
         if self.scoring is not None:
             return (
-                "A scorer has errors if it looks at predictions only and n_repeats is "
-                "at least 2: use such a scorer, or use `loss`"
+                "A scorer has errors if it looks at predictions only: use such a "
+                "scorer, or use `loss`"
             )
         if self.rows == "oob":
             return "rows='oob' gives no such number: use rows='all'"
@@ -329,12 +336,10 @@ default=None
         return Plan(problem, features, None, self.estimation, forest)
 
     def _cheapest(self, plan):
-        problem, features = plan.problem, plan.features
-        if plan.request is None:  # the plan of `_plan_trees`
-            cheap = plan.own.exact_is_cheap(features, self.n_repeats)
-        else:
-            drawn = self.n_repeats * problem.n_rows * len(features)
-            cheap = problem.exact_is_cheap(features, plan.request, drawn)
+        if plan.request is not None:
+            return super()._cheapest(plan)
+        n_draws = Effort.of(self).n_draws  # the plan of `_plan_trees`
+        cheap = plan.own.exact_is_cheap(plan.features, n_draws)
         return "exact" if cheap else "sampled"
 
     def _check_ratio(self, baseline):
@@ -385,16 +390,11 @@ class LossGained:
         return self.loss.name
 
     def outcome(self, plan, measure):
-        """From drawn donors, which the model itself is asked for."""
-        if not measure.relative:
-            y, base = plan.problem.y, plan.problem.base
-            # losses of other rows' responses are about as large as those drawn
-            size = unit_of(loss_of_rows(self.loss, y, np.roll(base, 1, axis=1)))
-            draw, scale = LossDraw(self.loss), np.array([size])
-            return measure._draw_donors(plan, draw, scale).times(size)
-        draw, scale = LossDraw(self.loss, self.baseline), np.array([self.baseline])
-        outcome = measure._draw_donors(plan, draw, scale)
-        outcome.importances += 1.0  # the draws are of the difference
-        if outcome.contributions is not None:
-            outcome.contributions += 1.0
-        return outcome
+        """From draws."""
+        (reduction,) = plan.request.reductions
+        if measure.relative:
+            return measure._draw(plan, reduction, np.array([self.baseline]))
+        y, base = plan.problem.y, plan.problem.base
+        # losses of other rows' responses are about as large as those drawn
+        size = unit_of(loss_of_rows(self.loss, y, np.roll(base, 1, axis=1)))
+        return measure._draw(plan, reduction, np.array([size])).times(size)

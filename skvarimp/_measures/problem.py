@@ -23,12 +23,20 @@ from skvarimp._data.validation import (
 from skvarimp._models.model import Model
 from skvarimp._models.registry import serves_threads
 from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.drawing import StrataDraws
 from skvarimp._response.further_reductions import loss_of_rows
 from skvarimp._response.grid import Moves, distinct_values, make_move
 from skvarimp._response.lowering import Watched, respond
 from skvarimp._response.mean_curves import MeanCurve
-from skvarimp._response.rounds import RunningMeans, draw_in_rounds, feature_seeds
-from skvarimp._response.sampling import DonorDraws
+from skvarimp._response.rounds import (
+    Effort,
+    RowDraws,
+    draw_in_rounds,
+    feature_seeds,
+    random_order,
+    rows_drawn,
+    rows_in_rounds,
+)
 from skvarimp._response.walk import Walk, run_walk
 from skvarimp._running.guards import budget
 from skvarimp._running.tasks import Progress, each
@@ -102,13 +110,13 @@ class Problem:
         if self.partitions is not None:
             self.partitions.refuse(what, f", or {way_out}")
 
-    def drawing(self):
+    def drawing(self, done="drawn rows"):
         """The response that drawn rows are asked for: the model itself.
 
-        Its path says why no other serves, where that is known.
+        Its path says what was done, and why no other serves, where that is known.
         """
         reasons = [getattr(r, "reason", "") for r in self._responses.values()]
-        reason = "; ".join(["drawn rows", *filter(None, reasons[:1])])
+        reason = "; ".join([done, *filter(None, reasons[:1])])
         return BlackBoxResponse(self.model, len(self.base), reason)
 
     def moves(self, features, requests):
@@ -236,7 +244,7 @@ class Problem:
         with Progress(measures, len(features) * len(requests)) as progress:
             return run_walk(walk, n_jobs, progress)
 
-    def drawn(self, features, request, draw, scale, measure):
+    def drawn(self, features, request, reduction, scale, measure):
         """The `Outcome` of drawn donors, for which the model itself is asked.
 
         Parameters
@@ -244,24 +252,46 @@ class Problem:
         features : list of Feature
         request : Request
             Whose grid each row's donors are drawn from.
-        draw, scale
-            See `DonorDraws`.
+        reduction, scale
+            See `StrataDraws`.
         measure : BaseImportance
-            Whose `n_repeats`, `tol` if it has one, `random_state`, `keep_rows` and
-            `n_jobs` say how, and whose callbacks see the progress.
+            Whose `n_draws`, `tol`, `random_state`, `keep_rows` and `n_jobs` say how,
+            and whose callbacks see the progress.
         """
         walk = self.walk(self.drawing(), features, [request], measure.keep_rows)
         seeds = feature_seeds(measure.random_state, len(features))
-        draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
-        means = RunningMeans(
-            len(features),
-            len(scale),
-            tol=getattr(measure, "tol", None),
-            n_repeats=measure.n_repeats,
-            draws_each=self.n_rows,
-            size=self.reach(scale),
-        )
-        return draw_in_rounds(means, draws, measure)
+        order = random_order(self.n_rows, int(seeds[0]))
+        draws = StrataDraws(walk, reduction, scale, seeds, order)
+        effort, size = Effort.of(measure), self.reach(scale)
+        outcome = draw_in_rounds(draws, effort, measure, size)
+        measure.response_path_ = self.drawing(draws.done).path
+        return outcome
+
+    def drawn_rows(self, features, request, sizes, n_first, measure):
+        """The `Outcome` of drawn rows with all of the grid.
+
+        Parameters
+        ----------
+        features : list of Feature
+        request : Request
+            Of one reduction.
+        sizes : ndarray of shape (n_features,)
+            Number of grid values of each feature.
+        n_first : int
+            How many rows are drawn first.
+        measure : BaseImportance
+            As in `drawn`.
+        """
+        request.follow_mean(len(self.base), measure.keep_rows)
+        response = self.response(features)
+        walk = self.walk(response, features, [request], measure.keep_rows)
+        seeds = feature_seeds(measure.random_state, len(features))
+        order = random_order(self.n_rows, int(seeds[0]))
+        draws, size = RowDraws(walk, order, sizes), self.reach(request.scales[0])
+        outcome = rows_in_rounds(draws, n_first, measure.tol, measure, size)
+        n_drawn = int(outcome.n_draws.max())
+        measure.response_path_ = f"{response.path}, {rows_drawn(n_drawn, self.n_rows)}"
+        return outcome
 
     def reach(self, scale):
         """How far the unmoved response reaches, in units of the scale."""

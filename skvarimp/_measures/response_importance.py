@@ -23,7 +23,7 @@ from skvarimp._measures.residuals import residual_grid
 from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._measures.subgroup_trees import subgroup_grid
 from skvarimp._response.reductions import Observed
-from skvarimp._response.rounds import rows_per_repeat
+from skvarimp._response.rounds import LEAST_ROWS, Effort
 from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import budget, spending, warn, working
 from skvarimp._running.private_sklearn import HasMethods
@@ -286,9 +286,10 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         explains.
     """
 
-    _n_moves, _drawn_estimation = 1, "sampled"  # moves of a draw
+    _drawn_estimation = "sampled"
 
     _shared_constraints = CONSTRAINTS | {
+        "tol": [StrOptions({"auto"}), *CONSTRAINTS["tol"]],
         "conditional": [
             StrOptions({"subgroups", "residuals"}),
             HasMethods(["fit", "predict"]),
@@ -360,26 +361,47 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
             grid = "equidistant" if contrast == "range" else "all"
         # which reduction it is makes no difference to a response that asks the model
         request = Request(grid, [Observed()], [np.ones(1)], self._categorical)
-        n, estimation = problem.n_rows, self._estimation()
-        drawn = self.n_repeats * n * self._n_moves * len(features)
+        n, effort = problem.n_rows, Effort.of(self)
         if getattr(self, "scoring", None) is not None:
-            return drawn
-        if not problem.response(features).asks_model and estimation != "sampled":
+            return effort.n_draws * n * len(features)
+        plan = Plan(problem, features, request, self._estimation())
+        if plan.estimation == "auto":
+            plan.estimation = self._cheapest(plan)
+        if plan.estimation == "sampled":
+            return effort.evaluations(n) * len(features)
+        if not problem.response(features).asks_model:
             return 0
-        sizes = problem.grid_sizes(features, request)
-        if self._drawn_estimation == "rows" or estimation == "rows":
-            drawn = int(self.n_repeats * rows_per_repeat(n, sizes) * sizes.sum())
         exact = exact_rows(problem, features, request)
-        cheap = estimation == "auto" and problem.exact_is_cheap(
-            features, request, drawn
-        )
-        return exact if cheap or estimation == "exact" else drawn
+        if plan.estimation == "exact" or isinstance(self.tol, float):
+            return exact
+        sizes = problem.grid_sizes(features, request)
+        return int(self._first_rows(plan, sizes) * sizes.sum())
 
-    def _draw_donors(self, plan, draw, scale):
-        """The `Outcome` of drawn donors, for which the model itself is asked."""
-        problem = plan.problem
-        self.response_path_ = problem.drawing().path
-        return problem.drawn(plan.features, plan.request, draw, scale, self)
+    def _cheapest(self, plan):
+        problem, features, request = plan.problem, plan.features, plan.request
+        effort, n = Effort.of(self), problem.n_rows
+        drawn = effort.n_draws * effort.most_rows(n) * len(features)
+        if problem.exact_is_cheap(features, request, drawn):
+            return "exact"
+        return self._drawn_estimation
+
+    def _draw(self, plan, reduction, scale):
+        """The `Outcome` of drawn rows and donors."""
+        problem, features, request = plan.problem, plan.features, plan.request
+        if isinstance(self.tol, float):
+            problem.in_one_place("`tol`", "use estimation='exact'")
+        if plan.estimation == "sampled":
+            return problem.drawn(features, request, reduction, scale, self)
+        problem.in_one_place("estimation='rows'", "use estimation='exact'")
+        sizes = problem.grid_sizes(features, request)
+        first = self._first_rows(plan, sizes)
+        return problem.drawn_rows(features, request, sizes, first, self)
+
+    def _first_rows(self, plan, sizes):
+        """How many rows are drawn with all of the grid: as many moves as else."""
+        effort, n = Effort.of(self), plan.problem.n_rows
+        n_moves = effort.n_draws * effort.most_rows(n) * len(sizes)
+        return min(n, max(LEAST_ROWS * effort.n_draws, int(n_moves / sizes.sum())))
 
     def _further_columns(self):
         shares = getattr(self, "explained_", None)

@@ -145,8 +145,7 @@ def store_rows(measure, rows):
     if unknown.any():
         warn(
             f"`influences_` and standard errors of {int(unknown.sum())} features are "
-            "NaN: too few draws were made to know them. Use a larger n_repeats than "
-            f"{measure.n_repeats}."
+            "NaN: too few draws were made to know them."
         )
 
 

@@ -15,13 +15,6 @@ from skvarimp._measures.response_importance import (
     Plan,
 )
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.rounds import (
-    RowDraws,
-    RunningMeans,
-    draw_in_rounds,
-    feature_seeds,
-    rows_per_repeat,
-)
 from skvarimp._types import (
     Conditional,
     CustomGrid,
@@ -50,12 +43,12 @@ class SensitivityImportance(ConditionalImportance):
         one draw (Lemaire & Clérot, eq. 2). "range": the largest and the smallest
         response over the grid (Clementine). The importance is the mean over the rows.
     estimation : {"auto", "exact", "sampled", "rows"}, default="auto"
-        "exact": over all rows and grid values. "sampled": from draws of a row and its
-        donors (not for the range). "rows": over rows drawn by their weights and the
-        whole grid (Lemaire & Clérot, eqs. 4 and 5). "auto": "exact" if that is expected
-        to cost at most three times as much as drawing or, where the model has a fast
-        response, to take about a second; else "sampled" ("rows" for the range). All
-        estimate the same number.
+        "exact": over all rows and grid values. "sampled": from a few donors of each
+        row, drawn in strata (not for the range). "rows": over rows drawn at random and
+        the whole grid (Lemaire & Clérot, eqs. 4 and 5). "auto": "exact" if that is
+        expected to cost at most three times as much as drawing or, where the model has
+        a fast response, to take about a second; else "sampled" ("rows" for the range).
+        All estimate the same number.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
         Values the input moves through. "all": the observed values with their
@@ -66,13 +59,18 @@ default="auto"
         "equidistant", "deciles" and arrays are equally probable; missing values keep
         their frequency. Categorical features take all their levels, and groups all
         their joint values, unless an array is given.
-    n_repeats : int, default=10
-        "sampled": number of draws per row; a repeat is n_samples draws. "rows": a
-        repeat draws n_samples / (mean number of grid values) rows, at least 100, and
-        the same for every feature. With `tol`, the largest number of repeats.
-    tol : float, default=None
-        For "sampled" and "rows": add repeats to each feature until its error of drawing
-        is below `tol` times the largest importance, see Notes. None: make `n_repeats`.
+    n_draws : int or "auto", default="auto"
+        "sampled": donors of each row and feature, an even number of at least 4. The
+        values are cut into n_draws / 2 strata of equal probability, and each row draws
+        two donors in each. "auto": 6. "rows": as many rows are drawn as n_draws
+        predictions of each row make possible.
+    tol : float, "auto" or None, default="auto"
+        When drawing stops. Rows are drawn in random order, 10 000 at a time. "auto":
+        until the error of drawing of each feature is at most a third of its standard
+        error or 0.5% of the largest importance, or 30 000 rows are drawn. A number:
+        until it is below `tol` times the largest importance, with further draws of all
+        rows where these are not enough (at most 64 times `n_draws`). None: `n_draws` of
+        every row. See Notes.
     scale : "auto" or None, default="auto"
         Divisor of the importances. "auto": the Gini mean difference of y for "pairs",
         the range of y for "range", and nothing for "observed". Probabilities and labels
@@ -111,8 +109,8 @@ default=None
         are then made out of fold.
     max_evaluations : int, default=None
         The largest number of rows that the model may be asked to predict, those of X
-        included. Drawing stops there, after the same number of repeats of each feature
-        (with `tol`, of each that is not precise yet). None: no limit.
+        included. Where it does not allow `n_draws` of every row, fewer rows are drawn,
+        with four donors each. None: no limit.
 
     Attributes
     ----------
@@ -126,10 +124,10 @@ default=None
         Importance for each output.
     standard_errors_ : ndarray of shape (n_features,) or None
         Sampling error with the model, scale and grid held fixed; each row counts as
-        evaluated row and as donor (infinitesimal jackknife). It does not contain the
-        error of drawing. NaN for one repeat of "sampled".
+        evaluated row and as donor (infinitesimal jackknife). It is that of all rows,
+        whichever were drawn, and does not contain the error of drawing.
     monte_carlo_errors_ : ndarray of shape (n_features,) or None
-        Error of drawing ("sampled", "rows"). NaN for one repeat of "sampled".
+        Error of drawing donors and rows ("sampled", "rows").
     influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_features)
@@ -162,7 +160,7 @@ default=None
     response_path_ : str
         How the response was computed.
     n_draws_ : ndarray of shape (n_features,) or None
-        Number of draws: of a row with its donors, or of a row.
+        Number of draws: of a row with a donor, or of a row.
     features_ : list of str
         Names of the features.
     output_names_ : list of str
@@ -176,24 +174,24 @@ default=None
     -----
     A constant input and an unused input score exactly 0. Exact cost for a model
     without a fast response: n_samples x n_cells predictions per feature; a draw of
-    "sampled" costs one prediction (pairs: two), one of "rows" n_cells.
+    "sampled" costs one prediction, one of "rows" n_cells. So a default fit of a model
+    without a fast response asks for at most 6 x n_samples predictions per feature, and
+    for at most 180 000.
+
+    With A[r] and B[r] the two donors of a row in stratum r, "observed" is the mean
+    change over all donors, and "pairs" the mean difference of each A[r] from each B[s].
+    Neither has a bias. The error of drawing follows from what A[r] and B[r] differ by;
+    rows that are not drawn add what a random sample without replacement lacks.
 
     A drawn importance is the running mean of its draws, which is the state of a Kalman
-    filter with a constant state and a diffuse start. Its error follows from the
-    variance of the draws of each row ("sampled") or of the drawn rows' contributions
-    ("rows").
-
-    With `tol`, each feature makes at least two repeats and 100 draws. It rests only if
-    it would rest even after one more draw as large as the largest change known (of any
-    draw, or between the responses of two rows). Draws that are all equal, such as all
-    0, prove little; for "sampled", draws are equal if they are so in each row. Such a
-    feature makes at least 2000 draws, and its error is taken to be 3 / n_draws times
-    the largest change known: after no hit in n draws, the rate is below 3 / n with 95%
-    confidence. If the largest importance falls, drawing of resting features is resumed.
-    A feature that makes all `n_repeats` has the numbers that it has without `tol`.
-    "sampled" keeps the sums of each feature: about seven numbers per row. "rows"
-    evaluates the earlier rows again in each round, which costs about twice as much as
-    the last.
+    filter with a constant state and a diffuse start. A feature rests only if it would
+    rest even after one more draw as large as the largest change known (of any draw, or
+    between the responses of two rows). Draws that are all equal, such as all 0, prove
+    little. Such a feature makes at least 2000 draws, and with a number as `tol` its
+    error is taken to be 3 / n_draws times the largest change known: after no hit in n
+    draws, the rate is below 3 / n with 95% confidence. If the largest importance falls,
+    drawing of resting features is resumed. "sampled" keeps about seven numbers per row
+    and feature. "rows" evaluates the earlier rows again in each round.
 
     With F the mean response at the values v of the grid, a direction is the mean of
     sign(v - v') (F(v) - F(v')) over all pairs of values, weighted by their
@@ -223,10 +221,6 @@ default=None
 
     _passes_over_partitions = _has_directions = _follows_mean = True
 
-    @property
-    def _n_moves(self):
-        return 2 if self.contrast == "pairs" else 1
-
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),
     }
@@ -234,8 +228,8 @@ default=None
     contrast: Literal["pairs", "observed", "range"] = "pairs"
     estimation: Literal["auto", "exact", "sampled", "rows"] = "auto"
     grid: Literal["auto"] | NamedGrid | int | CustomGrid = "auto"
-    n_repeats: int = 10
-    tol: float | None = None
+    n_draws: int | Literal["auto"] = "auto"
+    tol: float | Literal["auto"] | None = "auto"
     scale: Literal["auto"] | None = "auto"
     categorical_features: ArrayLike | None = None
     features: Features = None
@@ -268,60 +262,17 @@ default=None
     def _drawn_estimation(self):
         return "rows" if self.contrast == "range" else "sampled"
 
-    def _cheapest(self, plan):
-        problem, features, request = plan.problem, plan.features, plan.request
-        n = problem.n_rows
-        if self.contrast == "range":
-            sizes = problem.grid_sizes(features, request)
-            cap = self.n_repeats * rows_per_repeat(n, sizes)
-            response = problem.response(features)
-            drawn = sum(response.evaluations(cap, k) for k in sizes)
-        else:
-            n_moves = request.reductions[0].n_moves
-            drawn = self.n_repeats * n * n_moves * len(features)
-        if problem.exact_is_cheap(features, request, drawn):
-            return "exact"
-        return self._drawn_estimation
-
     def _conclude(self, plan, outcomes):
         (scale,) = plan.request.scales
         if plan.estimation == "exact":
             outcome = outcomes[0]
-        elif plan.estimation == "sampled":
-            if self.tol is not None:
-                plan.problem.in_one_place("`tol`", "use estimation='exact'")
-            outcome = self._draw_donors(plan, REDUCTIONS[self.contrast], scale)
         else:
-            outcome = self._draw_rows(plan, scale)
+            outcome = self._draw(plan, REDUCTIONS[self.contrast], scale)
         self.monte_carlo_errors_ = outcome.monte_carlo_errors
         self.n_draws_ = outcome.n_draws
         self._store_outcome(plan, outcome)
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
         self.goodness_of_fit_ = plan.problem.goodness_of_fit()
-
-    def _draw_rows(self, plan, scale):
-        """The `Outcome` of drawn rows."""
-        problem, features, request = plan.problem, plan.features, plan.request
-        problem.in_one_place("estimation='rows'", "use estimation='exact'")
-        sizes = problem.grid_sizes(features, request)
-        n = rows_per_repeat(problem.n_rows, sizes)
-        response = problem.response(features)
-        request.follow_mean(len(problem.base), self.keep_rows)
-        walk = problem.walk(response, features, [request], self.keep_rows)
-        seeds = feature_seeds(self.random_state, len(features))
-        random = np.random.default_rng(int(seeds[0]))
-        shape = self.n_repeats, n
-        rows = random.choice(problem.n_rows, shape, p=walk.weights)
-        draws = RowDraws(walk, rows, sizes)
-        means = RunningMeans(
-            len(features),
-            len(scale),
-            tol=self.tol,
-            n_repeats=self.n_repeats,
-            draws_each=n,
-            size=problem.reach(scale),
-        )
-        return draw_in_rounds(means, draws, self)
 
     def _quantity(self):
         what = "mean change of the prediction"

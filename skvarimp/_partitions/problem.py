@@ -45,10 +45,11 @@ from skvarimp._partitions.walk import (
     spans_of,
 )
 from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.further_reductions import Loss, LossDraw
 from skvarimp._response.grid import kind_of
 from skvarimp._response.reductions import Outcome, Range
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.rounds import feature_seeds
+from skvarimp._response.rounds import Effort, feature_seeds
 from skvarimp._response.sampling import DonorDraws
 from skvarimp._running.tasks import Progress
 
@@ -172,8 +173,14 @@ class PartitionedProblem(Problem):
             return False
         return super().exact_is_cheap(features, request, drawn)
 
-    def drawn(self, features, request, draw, scale, measure):
+    def drawn(self, features, request, reduction, scale, measure):
         """Rows draw their donors as `draw_in` says."""
+        draw = reduction
+        if isinstance(reduction, Loss):
+            ratio = float(scale[0]) if reduction.relative else None
+            draw = LossDraw(reduction.loss, ratio)
+        n_repeats = Effort.of(measure).n_draws // draw.n_moves
+        measure.response_path_ = self.drawing().path
         seeds = feature_seeds(measure.random_state, len(features))
         observed = self._observed(features, request, by_cells=False)
         pooled = [
@@ -188,7 +195,7 @@ class PartitionedProblem(Problem):
         moves = [GlobalMove.of(*both, request) for both in zip(observed, features)]
         no_reductions = [replace(request, reductions=[])]
         walk = self._walk(self.part_model(()), features, moves, no_reductions)
-        draws = DonorDraws(walk, draw, scale, measure.n_repeats, seeds)
+        draws = DonorDraws(walk, draw, scale, n_repeats, seeds)
         with Progress([measure], len(features)) as progress:
             drawn, largest = self.partitions.passed(draw_in, (pooled, draws))
             progress.step(len(features))
@@ -200,7 +207,8 @@ class PartitionedProblem(Problem):
             finished, _ = of_feature.estimate(
                 points, units, level, moves[e].move, draw, n_donors
             )
-            finished.n_draws = measure.n_repeats * n_rows
+            finished.importances = finished.importances + reduction.offset
+            finished.n_draws = n_repeats * n_rows
             finished.directions = of_feature.direction(moves[e].move, largest.values)
             outcome.store([e], finished)
         return outcome

@@ -102,8 +102,6 @@ def not_poolable(measure, rows, held_out, n_samples):
         return "a score is no mean over rows: use `loss`"
     if measure._without_rows:
         return f"{name}: {measure._without_rows}"
-    if measure.get_params(deep=False).get("n_repeats") == 1:
-        return "one draw of each row tells no error: use a larger `n_repeats`"
     times = np.bincount(np.concatenate(held_out), minlength=n_samples)
     if not np.all(times == 1):
         return "the folds do not hold out every row exactly once"

@@ -67,6 +67,17 @@ class Loss(RowMean):
     def needs(self):
         return "moments" if self.smooth else "values"
 
+    @property
+    def offset(self):
+        """Draws are of the difference, also where a ratio is wanted."""
+        return 1.0 if self.relative else 0.0
+
+    def shares_of_scale(self, walk, scale):
+        """A row also moves the mean loss that a ratio is divided by."""
+        if not self.relative:
+            return None
+        return loss_of_rows(self.loss, walk.y, walk.base)[np.newaxis] / scale - 1.0
+
     def reduce(self, shape):
         """The two "outputs" are loss gained and unmoved loss.
 

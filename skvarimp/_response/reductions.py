@@ -246,6 +246,8 @@ class Reduction:
         Whether it takes the shape that others need.
     n_moves : int
         Donors of one draw, where the importance is drawn.
+    offset : float
+        What is added to means of draws.
     statistic : str or None
         Of some reductions; "auto" is settled by `for_kind` for each feature.
     primitive : str
@@ -253,6 +255,7 @@ class Reduction:
     """
 
     n_moves, statistic = 1, None
+    offset = 0.0
     needs = "values"
     merges_rows = counts_values = uses_squares = follows = False
 
@@ -281,6 +284,23 @@ class Reduction:
             return 0.0
         squares = sample.squared_deviations() - sample.scale[:, np.newaxis]
         return -importances[..., np.newaxis] * squares
+
+    def shares_of_scale(self, walk, scale):
+        """By how much each row moves the scale, as a share of it; None: it is fixed.
+
+        Parameters
+        ----------
+        walk : Walk
+        scale : ndarray of shape (n_outputs,)
+
+        Returns
+        -------
+        ndarray of shape (n_outputs, n_rows) or None
+        """
+        if not self.uses_squares:
+            return None
+        squares = (walk.base - walk.level[:, np.newaxis]) ** 2
+        return squares / scale[:, np.newaxis] - 1.0
 
 
 class RowMean(Reduction):

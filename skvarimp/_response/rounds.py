@@ -1,67 +1,156 @@
 """Draws in rounds, until the importances are precise; and rows drawn with all the grid.
 
-An importance is estimated by the running mean of its draws, which is the state of a
-Kalman filter with a constant state and a diffuse start, and the mean's standard error
-is that filter's (Lemaire & Clérot, section II.C.1).
+Rows come in random order, block by block, and then again with further draws. The
+running mean of a feature's draws is the state of a Kalman filter with a constant state
+and a diffuse start, and the mean's standard error is that filter's (Lemaire & Clérot,
+section II.C.1).
 """
 
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import Units
+from skvarimp._response.drawing import scaled_influences
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.walk import finished_positions
 from skvarimp._running.guards import drawing_budget, warn
-from skvarimp._running.tasks import Progress
+from skvarimp._running.memory import call_rows, even_slices
+from skvarimp._running.tasks import Progress, in_order
 
-MIN_DRAWS = 100  # before an error of drawing is trusted
+AUTO_DRAWS = 6  # donors of each row
+LEAST_DRAWS = 4  # two strata: one says nothing of pairs between strata
+MOST_TIMES = 64  # with a `tol`, a row draws at most this many times `n_draws`
+BLOCK_ROWS = 10_000  # drawn before it is asked whether they are enough
+MOST_ROWS = 30_000  # drawn where `tol` is "auto"
+LEAST_ROWS = 20  # before an error of drawing is trusted
+
+SHARE_OF_ERROR = 1 / 3  # of the standard error, that drawing may add by default
+SHARE_OF_LARGEST = 0.005  # of the largest importance, likewise
+EQUAL = 1e-7  # relative spread of contributions that are equal up to rounding
 EQUAL_DRAWS = 2000  # made before a feature whose draws are all equal may rest
-EQUAL = 1e-7  # relative spread of draws that are equal up to rounding
+NO_LIMIT = 2**53  # predictions
 RARE = 3.0  # not seen in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
-MIN_REPEATS = 2  # one says nothing of the error of drawing donors
 
 
-class RunningMeans:
-    """The running means of all features, their errors, and the rule that stops them.
+@dataclass(frozen=True)
+class Effort:
+    """How much is drawn: rows, draws of each row, and when that is enough.
 
-    A feature rests once its error of drawing is below `tol` times the largest
-    importance of all features, after at least `MIN_DRAWS` draws. The error is estimated
-    with caution: as if one more draw were as large as the largest change known, which
-    is the range of the unmoved response or the largest draw of any feature. The reason:
-    if draws are skewed, the first ones often miss the rare, large ones and look more
-    even than they are. A rule that stops as soon as draws look precise would favour
-    these.
+    Attributes
+    ----------
+    n_draws : int
+        Of each row.
+    tol : float, "auto" or None
+        See `SensitivityImportance`.
+    """
+
+    n_draws: int
+    tol: object
+
+    @classmethod
+    def of(cls, measure):
+        """That of a measure with `n_draws` and `tol`."""
+        n_draws = AUTO_DRAWS if measure.n_draws == "auto" else measure.n_draws
+        return cls(n_draws, measure.tol)
+
+    def most_rows(self, n_rows):
+        """How many rows are drawn at most."""
+        return min(n_rows, MOST_ROWS) if self.tol == "auto" else n_rows
+
+    @property
+    def most_draws(self):
+        """How many draws a row makes at most."""
+        return self.n_draws if self.tol in (None, "auto") else MOST_TIMES * self.n_draws
+
+    def least_evaluations(self, n_rows):
+        """Predictions of a feature without which nothing is known."""
+        return min(self.n_draws, LEAST_DRAWS) * min(n_rows, LEAST_ROWS)
+
+    def evaluations(self, n_rows):
+        """Predictions of a feature if nothing stops the draws, at most."""
+        return self.most_rows(n_rows) * self.most_draws
+
+    def within(self, left, n_rows):
+        """The effort that so many predictions of a feature allow.
+
+        Where they do not allow the draws of all rows, each row makes fewer of them: the
+        rows that are missing add more to the error.
+        """
+        if left >= self.n_draws * min(self.most_rows(n_rows), BLOCK_ROWS):
+            return self
+        return replace(self, n_draws=min(self.n_draws, LEAST_DRAWS))
+
+    def step(self, n_rows, done, left):
+        """What a feature draws next, or None where it may not draw more.
+
+        Parameters
+        ----------
+        n_rows : int
+        done : (int, int)
+            How many rows were drawn, and how often each.
+        left : float
+            Predictions that the feature may still take.
+
+        Returns
+        -------
+        (int, int, int, int) or None
+            The first of the rows in their order and the one behind the last, draws that
+            each has made before, and those to make.
+        """
+        drawn, before = done
+        most = self.most_rows(n_rows)
+        if drawn < most:
+            more = most if self.tol is None else BLOCK_ROWS
+            if self.tol != "auto":
+                more = max(more, drawn)
+            more = int(min(more, most - drawn, left // self.n_draws))
+            return (drawn, drawn + more, 0, self.n_draws) if more else None
+        again = min(before, self.most_draws - before, 2 * (left // (2 * n_rows)))
+        if again < LEAST_DRAWS:
+            return None
+        return 0, n_rows, before, int(again)
+
+
+class Stopping:
+    """The numbers of all features so far, and the rule that lets features rest.
+
+    A feature rests once its error of drawing is small enough: below `tol` times the
+    largest importance of all features; for "auto" below a third of its standard error
+    or half a percent of the largest importance. The error is estimated with caution: as
+    if one more draw were as large as the largest change known, which is the range of
+    the unmoved response or the largest draw of any feature. The reason: if draws are
+    skewed, the first ones often miss the rare, large ones and look more even than they
+    are. A rule that stops as soon as draws look precise would favour these.
 
     Draws that are all equal (all 0, say) do not prove that further ones are. Then at
     least `EQUAL_DRAWS` are made, or all that are allowed, and the error is 3 / n_draws
-    times the largest change. Draws of every row are equal if they are so in each row.
+    times the largest change.
 
     Parameters
     ----------
     n_features, n_outputs : int
-    tol : float or None
-        None: each feature makes `n_repeats` repeats.
-    n_repeats : int
-        The largest number of repeats of a feature.
-    draws_each : int
-        Draws of a repeat.
-    size : float, default=0.0
+    tol : float, "auto" or None
+        None: nothing rests before its end.
+    size : float
         How far the unmoved response reaches, in units of the scale.
 
     Attributes
     ----------
     outcome : Outcome
         Of all draws so far; NaN where nothing was drawn.
+    known : ndarray of bool of shape (n_features,)
+        Which features have no error of drawing, as nothing is left to draw.
     """
 
-    def __init__(self, n_features, n_outputs, tol, n_repeats, draws_each, size=0.0):
-        self.tol, self.n_repeats, self.draws_each = tol, n_repeats, draws_each
+    def __init__(self, n_features, n_outputs, tol, size):
+        self.tol, self.largest_change = tol, size
+        self.known = np.zeros(n_features, dtype=bool)
         self.outcome = Outcome.drawn(n_features, n_outputs)
-        self.largest_change = size
+        self.outcome.standard_errors = np.full(n_features, np.nan)
 
     def add(self, features, finished):
         """Take the numbers of some features from all of their draws."""
@@ -73,11 +162,11 @@ class RunningMeans:
     def equal(self):
         """Whether the draws of each feature differ by no more than rounding."""
         spread = self.outcome.monte_carlo_errors * np.sqrt(self.outcome.n_draws)
-        return spread <= EQUAL * self.largest_change
+        return (spread <= EQUAL * self.largest_change) & ~self.known
 
     @property
     def errors(self):
-        """Cautious errors of the running means, (n_features,); NaN for one repeat."""
+        """Cautious errors of the running means, (n_features,)."""
         n, equal = np.maximum(self.outcome.n_draws, 1), self.equal
         unseen = np.where(equal, RARE, 1.0) * self.largest_change / n
         return np.where(
@@ -85,235 +174,276 @@ class RunningMeans:
         )
 
     @property
-    def goal(self):
-        """The error to get below; NaN before the first draw."""
-        importances = self.outcome.importances.mean(axis=1)
-        return self.tol * np.fmax.reduce(importances)
+    def goals(self):
+        """The errors to get below, (n_features,); NaN before the first draw."""
+        largest = np.fmax.reduce(self.outcome.importances.mean(axis=1))
+        if self.tol != "auto":
+            return np.full(len(self.outcome.importances), self.tol * largest)
+        of_sample = SHARE_OF_ERROR * self.outcome.standard_errors
+        return np.fmax(of_sample, SHARE_OF_LARGEST * largest)
 
     @property
     def precise(self):
-        """Whether the cautious error is below the tolerance."""
-        cap = self.n_repeats * self.draws_each
-        enough = np.where(self.equal, min(EQUAL_DRAWS, cap), MIN_DRAWS)
-        return (self.errors < self.goal) & (self.outcome.n_draws >= enough)
-
-    @property
-    def resting(self):
-        """Whether each feature needs no further draws, or may make none."""
-        at_end = self.done == self.n_repeats
-        return at_end if self.tol is None else at_end | self.precise
-
-    @property
-    def done(self):
-        """Repeats of each feature so far."""
-        return self.outcome.n_draws // self.draws_each
-
-    def wanted(self):
-        """Further repeats to make now, (n_features,); 0 for features that rest.
-
-        As many as the error seems to need, but at most twice as many as were made so
-        far: early estimates of the error are rough.
-        """
-        done, left = self.done, self.n_repeats - self.done
+        """Whether the cautious error of each feature is small enough."""
         if self.tol is None:
-            return left
-        least = max(MIN_REPEATS, -(-MIN_DRAWS // self.draws_each))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self.errors / self.goal
-        by_bound = np.maximum(done * ratio, EQUAL_DRAWS / self.draws_each)
-        needed = np.where(self.equal, by_bound, done * ratio**2)
-        more = np.fmax(np.fmin(1.05 * needed - done, 2 * done), done / 3)
-        more = np.where(done == 0, least, np.ceil(more)).astype(np.intp)
-        return np.where(self.resting, 0, np.minimum(more, left))
+            return np.zeros(len(self.outcome.importances), dtype=bool)
+        enough = ~self.equal | (self.outcome.n_draws >= EQUAL_DRAWS)
+        precise = (self.errors < self.goals) & enough & (self.outcome.n_draws > 0)
+        return precise | self.known
 
-    def ended(self, stopped, most=np.inf):
-        """The outcome; a warning says which features are not precise.
+    def ended(self, stopped, at_end, why):
+        """The outcome; with a number as `tol` a warning says what is not precise.
 
         Parameters
         ----------
         stopped : bool
             Whether a callback or an interrupt ended the draws.
-        most : float
-            `max_evaluations`.
+        at_end : ndarray of bool of shape (n_features,)
+            Which features have made all their draws.
+        why : str
+            What else ended them.
         """
         if stopped:
-            self.outcome.complete = self.resting
-        if self.tol is None:
+            self.outcome.complete = at_end | self.precise
+        if self.tol in (None, "auto"):
             return self.outcome
         errors = self.outcome.monte_carlo_errors
         rough = int(np.sum(~self.precise & (self.outcome.n_draws > 0)))
         self.outcome.monte_carlo_errors = np.where(self.equal, self.errors, errors)
         if rough:
-            n_draws = self.n_repeats * self.draws_each
-            why = f"within n_repeats={self.n_repeats} ({n_draws} draws per feature)"
-            if stopped:
-                why = "before the draws were stopped"
-            elif self.wanted().any():
-                why = f"within max_evaluations={most}"
+            why = "before the draws were stopped" if stopped else why
             warn(
                 f"tol={self.tol} was not reached for {rough} of {len(errors)} "
                 f"features {why}; `monte_carlo_errors_` says how precise they are. Use "
-                "a larger n_repeats or tol."
+                "a larger tol, or None for a fixed number of draws."
             )
         return self.outcome
 
 
-def draw_in_rounds(means, draws, measure):
+def draw_in_rounds(draws, effort, measure, size):
     """Draw round by round until every feature rests; the `Outcome`.
 
     Parameters
     ----------
-    means : RunningMeans
-    draws : DonorDraws or RowDraws
+    draws : StrataDraws
+    effort : Effort
     measure : BaseImportance
         Its `n_jobs` says where, and its callbacks see a step for each feature that
         comes to rest. They, or an interrupt, may stop the draws.
+    size : float
+        How far the unmoved response reaches, in units of the scale.
     """
-    resting, rows_left = means.resting, drawing_budget(measure)
-    rows_left.require(draws.rows_needed(means.done, np.minimum(means.wanted(), 1)))
-    with Progress([measure], len(resting)) as progress, progress.until_interrupted():
+    n_features, n_rows = len(draws.seeds), len(draws.order)
+    rows_left = drawing_budget(measure)
+    rows_left.require(n_features * effort.least_evaluations(n_rows))
+    effort = effort.within(rows_left.left / n_features, n_rows)
+    stopping = Stopping(n_features, len(draws.scale), effort.tol, size)
+    found, ended = [None] * n_features, np.zeros(n_features, dtype=bool)
+    most = 0, 0
+    with Progress([measure], n_features) as progress, progress.until_interrupted():
         while not progress.stopped:
-            needed = partial(draws.rows_needed, means.done)
-            wanted = rows_left.affordable(means.wanted(), needed)
-            if not wanted.any():
-                progress.step(len(resting) - progress.n_done)
+            active = np.flatnonzero(~(ended | stopping.precise))
+            left, n_jobs = min(rows_left.left, NO_LIMIT), measure.n_jobs
+            tasks = _tasks(effort, draws, active, found, left, n_jobs)
+            if not tasks:
+                progress.step(n_features - progress.n_done)
                 break
-            rows_left.spend(needed(wanted))
-            further = draws.further(means.done, wanted, measure.n_jobs)
-            with closing(further) as arriving:
-                for features, finished in arriving:
-                    means.add(features, finished)
-                    resting |= means.resting
-                    n_new = int(resting.sum()) - progress.n_done
-                    if n_new and progress.step(n_new):
+            rows_left.spend(sum(map(_predictions, tasks)))
+            with closing(_one_by_one(draws, tasks, n_jobs)) as arriving:
+                for e, new, before in arriving:
+                    found[e] = _joined(found[e], new, before)
+                    done = _done(found[e])
+                    stopping.add([e], draws.finished(e, found[e]))
+                    ended[e] = effort.step(n_rows, done, NO_LIMIT) is None
+                    most = max(most, done)
+                    n_new = int((ended | stopping.precise).sum()) - progress.n_done
+                    if n_new > 0 and progress.step(n_new):
                         break
-    return means.ended(progress.stopped, rows_left.most)
+    draws.done = f"{most[1]} draws of each of {rows_drawn(most[0], n_rows)}"
+    why = f"within {effort.most_draws} draws of each row"
+    if not ended.all():
+        why = f"within max_evaluations={rows_left.most}"
+    return stopping.ended(progress.stopped, ended, why)
 
 
-MIN_ROWS = 100  # per repeat
+def _done(found):
+    """Rows of a feature that were drawn, and how often each."""
+    return (0, 0) if found is None else (len(found.means), found.n_draws)
 
 
-def rows_per_repeat(n_samples, n_cells):
-    """Rows drawn per repeat: about n_samples moved rows per feature, and at least 100.
+def _joined(found, new, before):
+    """What was found of a feature, with further rows or with further draws."""
+    if found is None:
+        return new
+    return found.with_further(new) if before else found.followed_by(new)
+
+
+def _tasks(effort, draws, active, found, left, n_jobs):
+    """What the next round draws.
 
     Parameters
     ----------
-    n_samples : int
-    n_cells : ndarray of shape (n_features,)
-        Number of grid values of each feature.
+    effort : Effort
+    draws : StrataDraws
+    active : ndarray of int
+        The features that do not rest.
+    found : list of DrawnRows or None
+        By feature.
+    left : float
+        Predictions that are left.
+    n_jobs : int or None
+
+    Returns
+    -------
+    list of tuple
+        As `StrataDraws.drawn` takes them.
     """
-    return max(MIN_ROWS, int(np.ceil(n_samples / np.mean(n_cells))))
+    steps = {}
+    for e in active.tolist():
+        step = effort.step(len(draws.order), _done(found[e]), left // len(active))
+        if step is not None:
+            steps.setdefault(step, []).append(e)
+    at_once = call_rows(draws.walk.table.n_columns, len(draws.walk.base))
+    tasks = []
+    for (first, last, before, n_draws), features in steps.items():
+        at_most = at_once // ((last - first) * n_draws)
+        at_most = min(at_most, -(-len(features) // effective_n_jobs(n_jobs)))
+        for some in even_slices(len(features), max(1, at_most)):
+            tasks.append((features[some], slice(first, last), before, n_draws))
+    return tasks
+
+
+def _predictions(task):
+    """How many a task takes at most."""
+    features, rows, _, n_draws = task
+    return len(features) * (rows.stop - rows.start) * n_draws
+
+
+def _one_by_one(draws, tasks, n_jobs):
+    """Yield (feature, `DrawnRows`, draws made before) of all features of all tasks."""
+    with closing(in_order(_drawn, tasks, (draws,), n_jobs)) as arriving:
+        for (features, _, before, _), found in arriving:
+            for e, of_feature in zip(features, found):
+                yield e, of_feature, before
+
+
+def _drawn(task, draws):
+    return draws.drawn(task)
+
+
+def rows_drawn(n_drawn, n_rows):
+    """How many of the rows were drawn, in words."""
+    return f"{n_drawn} of {n_rows} rows" if n_drawn < n_rows else f"{n_rows} rows"
+
+
+def random_order(n_rows, seed):
+    """The order in which rows are drawn."""
+    return np.random.default_rng([seed, 2]).permutation(n_rows)
 
 
 @dataclass(frozen=True)
 class DrawnUnits(Units):
-    """The units of which some rows were drawn, row i with chance w_i.
+    """The units of which some rows were drawn, without replacement.
 
-    The mean over the draws of w_i psi_i^2 is the sum over all rows of (w_i psi_i)^2.
-    What rows of one group have in common is estimated from pairs of draws.
+    The sum over the rows drawn of w_i psi_i^2, with w_i their weights that sum to 1,
+    stands for that over all rows. What rows of one group have in common is estimated
+    from pairs of rows drawn.
 
     Attributes
     ----------
-    counts : ndarray of shape (n_rows,)
-        How often each of the rows was drawn.
+    shares : ndarray of shape (n_rows,) or None
+        The weights of the rows drawn, which sum to 1.
     """
 
-    counts: np.ndarray | None = None
+    shares: np.ndarray | None = None
 
     @classmethod
-    def of_drawn(cls, units, rows, counts):
+    def of_drawn(cls, units, rows):
         """Of all units those of some rows."""
-        roots = np.sqrt(counts / counts.sum() * units.weights[rows])
+        weights = units.weights[rows]
+        shares = weights / weights.sum()
         groups = None if units.groups is None else units.groups[rows]
-        return cls(units.n, roots, None, groups, counts=counts)
+        return cls(units.n, np.sqrt(shares * weights), None, groups, shares=shares)
 
     def error(self, influences):
         squares = np.sum((self.weights * influences) ** 2, axis=-1)
         if self.groups is not None:
-            drawn, n = self.counts * influences, self.counts.sum()
+            drawn = self.shares * influences
             common = np.sum(self.sums(drawn) ** 2, axis=-1) - np.sum(drawn**2, axis=-1)
-            # few draws must not pretend that rows of one group even each other out
-            squares = squares + np.maximum(common, 0.0) / (n * (n - 1))
+            # few rows must not pretend that rows of one group even each other out
+            squares = squares + np.maximum(common, 0.0)
         return self.error_of_squares(squares)
 
 
 @dataclass
 class RowDraws:
-    """Rows drawn by their weights, the same for all features, with all of the grid.
+    """Rows drawn at random, the same for all features, with all of the grid.
 
-    Each round is the exact walk over the rows drawn so far, each distinct one evaluated
-    once. So its influences are those of the drawn rows.
+    Each round is the exact walk over the rows drawn so far. So its influences are those
+    of the drawn rows.
 
     Parameters
     ----------
     walk : Walk
         Over all rows, of one request with one reduction and `MeanCurve`.
-    rows : ndarray of shape (n_repeats, n_rows_per_repeat)
-        Those of each repeat, at most.
+    order : ndarray of shape (n_rows,)
+        Positions of the rows, in the order in which they are drawn.
     sizes : ndarray of shape (n_features,)
         Number of grid values of each feature.
     """
 
     walk: object
-    rows: np.ndarray
+    order: np.ndarray
     sizes: np.ndarray
 
-    def rows_needed(self, done, wanted):
-        """How many rows the model is asked for; parameters as of `further`."""
-        if not self.walk.response.asks_model:
-            return 0
-        n_repeats, active = self._next(done, wanted)
-        return int(len(np.unique(self.rows[:n_repeats])) * self.sizes[active].sum())
+    def further(self, features, n_drawn, n_jobs):
+        """Yield (features, `Outcome`) from the first rows of the order.
 
-    @staticmethod
-    def _next(done, wanted):
-        """As many repeats as are wanted least, and the features that have fewer."""
-        active = np.flatnonzero(wanted)
-        n_repeats = (done + wanted)[active].min(initial=np.iinfo(np.intp).max)
-        return n_repeats, active[done[active] < n_repeats]
-
-    def further(self, done, wanted, n_jobs):
-        """Yield (features, `Outcome`) after as many repeats as are wanted least.
-
-        Parameters as of `DonorDraws.further`.
+        Parameters
+        ----------
+        features : ndarray of int
+        n_drawn : int
+            How many rows.
+        n_jobs : int or None
         """
-        n_repeats, active = self._next(done, wanted)
-        drawn, counts = np.unique(self.rows[:n_repeats], return_counts=True)
-        shares = counts / counts.sum()
+        drawn = np.sort(self.order[:n_drawn])
+        weights = self.walk.weights[drawn]
         part = replace(
             self.walk,
-            moves=self.walk.moves.subset(active),
+            moves=self.walk.moves.subset(features),
             rows=drawn,
-            weights=shares,
+            weights=weights / weights.sum(),
             base=np.ascontiguousarray(self.walk.base[:, drawn]),
-            units=DrawnUnits.of_drawn(self.walk.units, drawn, counts),
+            units=DrawnUnits.of_drawn(self.walk.units, drawn),
             y=None if self.walk.y is None else self.walk.y[drawn],
             keep_rows=True,
         )
         with closing(finished_positions(part, n_jobs)) as arriving:
             for positions, (finished, mean) in arriving:
                 finished.directions, finished.effects = mean.directions, mean.effects
-                yield active[list(positions)], self._of_all(finished, drawn, counts)
+                yield features[list(positions)], self._of_all(finished, part, drawn)
 
-    def _of_all(self, finished, drawn, counts):
+    def _of_all(self, finished, part, drawn):
         """The numbers with the error of drawing, and of all rows if they are kept."""
-        of_rows, n = finished.contributions, counts.sum()
-        centred = of_rows - (of_rows @ (counts / n))[:, np.newaxis]
-        finished.monte_carlo_errors = np.sqrt(centred**2 @ counts / (n - 1) / n)
-        finished.n_draws = np.full(len(of_rows), n)
+        of_rows, m, n = finished.contributions, len(drawn), len(self.order)
+        centred = of_rows - (of_rows @ part.weights)[:, np.newaxis]
+        left_out = (1 - m / n) * m / max(m - 1, 1)
+        squares = left_out * (centred**2 @ part.weights**2)
+        finished.monte_carlo_errors = np.sqrt(squares)
+        finished.n_draws = np.full(len(of_rows), m)
         finished.largest_draw = np.abs(of_rows).max(axis=1)
         # a row that was not drawn has 0, so that the weighted means are not biased
-        often = counts / (n * self.walk.weights[drawn])
-        every = np.zeros((2, len(of_rows), len(self.walk.rows)))
+        often = part.weights / self.walk.weights[drawn]
+        every = np.zeros((2, len(of_rows), n))
         every[:, :, drawn] = often * np.stack([finished.influences, of_rows])
         for psi, error in zip(every[0], finished.standard_errors):
             psi[:] = scaled_influences(psi, self.walk.units, error)
         errors, units = finished.standard_errors, self.walk.units
         finished.skewness = units.skewness(every[0], errors)
         if not self.walk.keep_rows:
-            return replace(finished, influences=None, contributions=None)
+            return replace(finished, influences=None, contributions=None, effects=None)
         influences, contributions = every
-        effects = np.full((*finished.effects.shape[:2], every.shape[2]), np.nan)
+        effects = np.full((*finished.effects.shape[:2], n), np.nan)
         effects[:, :, drawn] = finished.effects
         return replace(
             finished,
@@ -323,14 +453,54 @@ class RowDraws:
         )
 
 
-def scaled_influences(psi, units, error):
-    """Influences estimated from draws, with mean 0 and a standard error that is known.
+def rows_in_rounds(draws, n_first, tol, measure, size):
+    """Draw rows, twice as many in each round, until every feature rests.
 
-    Drawing adds noise to each row's influence; it is shrunk by what the noise adds.
+    Parameters
+    ----------
+    draws : RowDraws
+    n_first : int
+        Rows of the first round; without a number as `tol` there is no other.
+    tol : float, "auto" or None
+    measure : BaseImportance
+        As in `draw_in_rounds`.
+    size : float
+        How far the unmoved response reaches, in units of the scale.
+
+    Returns
+    -------
+    Outcome
     """
-    psi = psi - units.weights @ psi
-    size = units.error(psi)
-    return psi * (error / size if size > 0 else error)
+    n_features, n_rows = len(draws.sizes), len(draws.order)
+    n_outputs = len(draws.walk.scales[0][0])
+    stopping = Stopping(n_features, n_outputs, tol, size)
+    rows_left, n_drawn = drawing_budget(measure), 0
+    per_row = draws.sizes if draws.walk.response.asks_model else np.zeros(n_features)
+    rows_left.require(min(n_rows, LEAST_ROWS) * int(per_row.sum()))
+    ended = np.zeros(n_features, dtype=bool)
+    with Progress([measure], n_features) as progress, progress.until_interrupted():
+        while not progress.stopped:
+            active = np.flatnonzero(~stopping.precise)
+            n_next = n_first if n_drawn == 0 else 2 * n_drawn
+            cost = max(per_row[active].sum(), 1)
+            left = min(rows_left.left, NO_LIMIT)
+            n_next = int(min(n_next, n_rows, left // cost))
+            once = n_drawn > 0 and not isinstance(tol, float)
+            if once or n_next <= n_drawn or not len(active):
+                progress.step(n_features - progress.n_done)
+                break
+            n_drawn = n_next
+            rows_left.spend(int(n_drawn * per_row[active].sum()))
+            with closing(draws.further(active, n_drawn, measure.n_jobs)) as arriving:
+                for features, finished in arriving:
+                    stopping.add(features, finished)
+                    stopping.known[features] = n_drawn == n_rows
+                    ended[features] = n_drawn == n_rows or not isinstance(tol, float)
+                    n_new = int((ended | stopping.precise).sum()) - progress.n_done
+                    if n_new > 0 and progress.step(n_new):
+                        break
+    why = f"within max_evaluations={rows_left.most}"
+    return stopping.ended(progress.stopped, ended, why)
 
 
 def feature_seeds(random_state, n):

@@ -1,19 +1,14 @@
-"""Importances from random draws of (row, donor), by the model's own prediction."""
+"""Random draws of (row, donor) in partitions, by the model's own prediction."""
 
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from skvarimp._data.statistics import divided
+from skvarimp._response.drawing import N_BINS, donor_means
 from skvarimp._response.mean_curves import direction
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import scaled_influences
-from skvarimp._running.memory import call_rows, even_slices, slices
-from skvarimp._running.tasks import in_order
-
-N_BINS = 10  # of equal probability, over which drawn responses are averaged
+from skvarimp._running.memory import slices
 
 
 @dataclass
@@ -84,7 +79,7 @@ class Drawn:
         psi = row_mean - theta + draw.further_influence(theta, unmoved)
         terms, drawn, monte_carlo = psi, self.noise, self.noise
         if move.codes is not None:
-            means, noise = _donor_means(self.cells, level)
+            means, noise = donor_means(self.cells, level)
             factor, n_cells = draw.donor_factor, move.n_cells
             # rows whose values are no donors count through those whose values are
             masses = np.bincount(codes, weights, n_cells)[:n_cells]
@@ -100,18 +95,6 @@ class Drawn:
         variance = np.sum(units.sums(units.weights * terms) ** 2) - drawn
         error = units.error_of_squares(np.maximum(variance, 0.0))
         return Outcome(self.importances, error, np.sqrt(monte_carlo)), psi
-
-
-def _donor_means(cell_sums, level):
-    """Mean contribution of each cell as donor minus a level, and its variance."""
-    count, weight, first, second, *_ = cell_sums
-    mean = divided(first, weight)
-    spread = np.maximum(divided(second, weight) - mean**2, 0.0)
-    several = count > 1
-    within = spread * count / np.maximum(count - 1, 1)
-    pooled = within[several].mean() if several.any() else 0.0
-    noise = divided(np.where(several, within, pooled), count)
-    return np.where(count > 0, mean - level, 0.0), noise
 
 
 @dataclass(frozen=True)
@@ -155,7 +138,7 @@ class Uniform:
 
 @dataclass
 class DonorDraws:
-    """Draws of every row with its donors, repeat by repeat; see `draw_in_rounds`.
+    """Draws of every row with its donors, repeat by repeat.
 
     Parameters
     ----------
@@ -167,8 +150,6 @@ class DonorDraws:
         At most.
     seeds : ndarray of shape (n_features,)
         One per feature, so that the numbers do not depend on n_jobs.
-    known : dict
-        Feature -> `RepeatSums`; None after the last repeat.
     """
 
     walk: object
@@ -176,103 +157,6 @@ class DonorDraws:
     scale: np.ndarray
     n_repeats: int
     seeds: np.ndarray
-    known: dict = field(default_factory=dict)
-
-    def rows_needed(self, done, wanted):
-        """How many rows the model is asked for, at most; parameters as of `further`."""
-        return int(wanted.sum()) * len(self.walk.rows) * self.draw.n_moves
-
-    def further(self, done, wanted, n_jobs):
-        """Yield ([feature], `Outcome`) of each feature after some more repeats.
-
-        Parameters
-        ----------
-        done, wanted : ndarray of int of shape (n_features,)
-            Repeats so far, and those to add.
-        n_jobs : int or None
-        """
-        active, given = np.flatnonzero(wanted), (replace(self, known={}),)
-        at_most = call_rows(self.walk.table.n_columns, len(self.scale))
-        n_rows = max(1, wanted.max(initial=0) * len(self.walk.rows) * self.draw.n_moves)
-        at_most = min(at_most // n_rows, -(-len(active) // effective_n_jobs(n_jobs)))
-        tasks = (
-            [(e, self.known.get(e), int(wanted[e])) for e in active[some].tolist()]
-            for some in even_slices(len(active), max(1, at_most))
-        )
-        with closing(in_order(draw_together, tasks, given, n_jobs)) as arriving:
-            for of_features, results in arriving:
-                for (e, *_), (finished, sums) in zip(of_features, results):
-                    self.known[e] = sums
-                    yield [e], finished
-
-
-def draw_together(tasks, draws):
-    """The results of `repeats_drawn` for several features, from the same calls.
-
-    Parameters
-    ----------
-    tasks : list of tuple
-    draws : DonorDraws
-
-    Returns
-    -------
-    list of (Outcome, RepeatSums or None)
-    """
-    running = {t: repeats_drawn(task, draws) for t, task in enumerate(tasks)}
-    asked = {t: next(of_task) for t, of_task in running.items()}
-    results = {}
-    while asked:
-        outputs = draws.walk.response.at_several(draws.walk.table, list(asked.values()))
-        for t, of_task in zip(list(asked), outputs):
-            try:
-                asked[t] = running[t].send(of_task)
-            except StopIteration as end:
-                results[t] = end.value
-                del asked[t]
-    return [results[t] for t in running]
-
-
-def repeats_drawn(task, draws):
-    """Draw every row once in each of some repeats, its donors by their probabilities.
-
-    A generator: it yields the rows, the move and the cells that it asks the model for,
-    is sent the response there, and returns its result.
-
-    Parameters
-    ----------
-    task : (int, RepeatSums or None, int)
-        The feature, what is known of earlier repeats, and the number of further ones.
-    draws : DonorDraws
-
-    Returns
-    -------
-    finished : Outcome
-        From all repeats.
-    sums : RepeatSums or None
-        None after the last repeat.
-    """
-    (e, known, n_more), walk, draw = task, draws.walk, draws.draw
-    move, n_rows = walk.moves[e], len(walk.rows)
-    uniform = Uniform(int(draws.seeds[e]), draws.n_repeats, n_rows, slice(0, n_rows))
-    first = 0 if known is None else known.n_repeats
-    repeats = range(first, first + n_more)
-    sums = yield from asking_draws(walk, move, draw, draws.scale, uniform, repeats)
-    sums = sums if known is None else known + sums
-    drawn = sums.drawn(walk, move, draw)
-    level = drawn.importances.mean() + gaps_of_levels(move, sums.cells)
-    finished, psi = drawn.estimate(drawn.rows, walk.units, level, move, draw)
-    finished.n_draws = sums.n_repeats * n_rows
-    finished.largest_draw = sums.largest
-    error = finished.standard_errors
-    psi = scaled_influences(psi, walk.units, error)
-    finished.skewness = walk.units.skewness(psi, error)
-    finished.directions = drawn.direction(move, walk.size)
-    if walk.keep_rows:
-        finished.influences = psi[np.newaxis]
-        finished.contributions = drawn.rows[0][:1]
-        n_moves = sums.n_repeats * draw.n_moves
-        finished.effects = -sums.rows[np.newaxis, 2:] / n_moves
-    return finished, sums if sums.n_repeats < draws.n_repeats else None
 
 
 @dataclass
@@ -331,7 +215,8 @@ def draws_of(walk, *how):
 def asking_draws(walk, move, draw, scale, uniform, repeats):
     """The `RepeatSums` of a range of repeats, from `Uniform` random numbers.
 
-    A generator as `repeats_drawn`.
+    A generator: it yields the rows, the move and the cells that it asks the model for,
+    and is sent the response there.
     """
     (n_rows, n_cells), weights = (len(walk.rows), move.n_cells), walk.weights
     total = None
@@ -355,30 +240,11 @@ def asking_draws(walk, move, draw, scale, uniform, repeats):
     return total
 
 
-def gaps_of_levels(move, sums):
-    """Mean contribution of the donors of each cell's level, less that of all donors.
-
-    Parameters
-    ----------
-    move : Move
-    sums : ndarray of shape (4 + n_outputs, n_cells)
-        See `RepeatSums.cells`.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-    """
-    level = move.levels
-    _, weight, first, *_ = sums
-    means = divided(np.bincount(level, first), np.bincount(level, weight))
-    return means[level] - first.sum() / weight.sum()
-
-
 def contributions(walk, move, draw, rows, cells):
     """Contribution of each draw, (n_outputs, n); distinct moved rows predicted once.
 
     And the response moved minus unmoved, (n_moves, n_outputs, n). A generator as
-    `repeats_drawn`.
+    `asking_draws`.
     """
     keys = rows * move.n_cells + cells
     distinct, inverse = np.unique(keys, return_inverse=True)

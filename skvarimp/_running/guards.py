@@ -221,12 +221,12 @@ class Budget:
         self.spent += n_rows
 
     def require(self, needed):
-        """Raise where the rows left do not allow one repeat of every feature."""
+        """Raise where the rows left do not allow the fewest draws of every feature."""
         if needed > self.left:
             raise OverBudget(
                 f"max_evaluations={self.most} leaves {self.left} rows after the first "
-                f"{self.spent}, and one repeat of every feature needs {needed}. Pass "
-                "fewer rows of X, fewer `features`, or max_evaluations="
+                f"{self.spent}, and the fewest draws of every feature take {needed}. "
+                "Pass fewer rows of X, fewer `features`, or max_evaluations="
                 f"{self.spent + needed}."
             )
 

@@ -100,7 +100,9 @@ def test_all_frames_give_the_numbers_of_an_array(contrast):
     for library in LIBRARIES:
         X = frame(library)
         fitted = pipeline(RandomForestRegressor(5, random_state=0)).fit(X, target())
-        imp = SensitivityImportance(contrast=contrast, scale=None, features=FEATURES)
+        imp = SensitivityImportance(
+            contrast=contrast, scale=None, features=FEATURES, random_state=0
+        )
         numbers = imp.fit(fitted, X).importances_
         reference = numbers if reference is None else reference
         np.testing.assert_allclose(numbers, reference, rtol=1e-10)
@@ -120,6 +122,7 @@ def test_all_frames_give_the_numbers_of_an_array(contrast):
     imp = SensitivityImportance(
         contrast=contrast,
         scale=None,
+        random_state=0,
         features={
             n: list(p) if len(p) > 1 else p[0] for n, p in zip(FEATURES, POSITIONS)
         },
@@ -145,7 +148,7 @@ def test_frame_is_handed_to_the_model_as_it_came(library):
 
     for estimation in ("exact", "sampled", "rows"):
         imp = SensitivityImportance(
-            estimation=estimation, scale=None, n_repeats=2, features=FEATURES
+            estimation=estimation, scale=None, n_draws=4, features=FEATURES
         ).fit(model, X)
         assert imp.importances_[0] > 0
         assert np.all(imp.importances_[[1, 2, 3, 4, 5]] == 0)

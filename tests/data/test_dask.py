@@ -54,19 +54,19 @@ MEASURES = [
     (skvarimp.SensitivityImportance(contrast="range", estimation="exact"), BlackBox()),
     (
         skvarimp.SensitivityImportance(
-            contrast="observed", estimation="sampled", n_repeats=2, random_state=0
+            contrast="observed", estimation="sampled", n_draws=4, random_state=0
         ),
         BlackBox(),
     ),
     (
-        skvarimp.SensitivityImportance(estimation="rows", n_repeats=1, random_state=0),
+        skvarimp.SensitivityImportance(estimation="rows", n_draws=4, random_state=0),
         KERNEL,
     ),
     (skvarimp.PartialDependenceImportance(kind="individual"), KERNEL),
     (skvarimp.InteractionImportance(grid=3, features=[0, 1, 2]), TREE),
     (skvarimp.PermutationImportance(), FOREST),
     (
-        skvarimp.PermutationImportance(scoring="r2", n_repeats=2, random_state=0),
+        skvarimp.PermutationImportance(scoring="r2", n_draws=4, random_state=0),
         KERNEL,
     ),
     (skvarimp.PermutationImportance(rows="oob"), FOREST),
@@ -145,7 +145,7 @@ def test_x_is_sent_once_and_not_per_task(client, sent):
         contrast="observed",
         scale=None,
         estimation="sampled",
-        n_repeats=1,
+        n_draws=4,
         random_state=0,
     )
 

@@ -34,7 +34,7 @@ MODELS = {
 MEASURES = {
     "sensitivity": SensitivityImportance(),
     "permutation": PermutationImportance(random_state=0),
-    "scoring": PermutationImportance(scoring="r2", n_repeats=2, random_state=0),
+    "scoring": PermutationImportance(scoring="r2", n_draws=4, random_state=0),
     "firm": FIRMImportance(),
 }
 
@@ -147,7 +147,7 @@ def test_a_first_column_without_a_name(frame):
     """An empty name is one that data frames take."""
     data = frame({"": X["a"].to_numpy(), "b": X["b"].to_numpy()})
     model = RandomForestRegressor(3, random_state=0).fit(X[["a", "b"]].to_numpy(), Y)
-    measure = SensitivityImportance(scale=None)
+    measure = SensitivityImportance(scale=None, random_state=0)
 
     def f(rows):
         return model.predict(np.asarray(rows))

@@ -46,7 +46,7 @@ def test_sparse_columns_of_pandas_are_numbers():
     for measure in (
         PartialDependenceImportance(),
         PartialDependenceImportance(grid="deciles"),
-        SensitivityImportance(scale=None, features=["a", ["b", "c"]]),
+        SensitivityImportance(scale=None, features=["a", ["b", "c"]], random_state=0),
     ):
         expected = measure.fit(model, dense, y).importances_
         seen.clear()

@@ -38,13 +38,10 @@ CUTS = [0, 40, 41, 41, 150]  # one of a single row, one empty
 BOOSTING = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X, Y)
 SMOOTH = SVR().fit(X, Y)
 SOFTMAX = LogisticRegression().fit(X, X[:, 2])
-DRAWN = {"estimation": "sampled", "random_state": 0}
 CASES = [
     (SensitivityImportance(estimation="exact", grid=10), SMOOTH),
     (SensitivityImportance(estimation="exact"), BOOSTING),
     (SensitivityImportance(contrast="range"), SOFTMAX),
-    (SensitivityImportance(**DRAWN), SMOOTH),
-    (PermutationImportance(**DRAWN, relative=True), SMOOTH),
     (PermutationImportance(estimation="exact", relative=True), BOOSTING),
     (PartialDependenceImportance(grid=10), SMOOTH),
     (PartialDependenceImportance(grid=10, kind="individual"), SOFTMAX),

@@ -49,12 +49,12 @@ def models(rows):
 
 MEASURES = {
     "draws": SensitivityImportance(
-        contrast="observed", estimation="sampled", n_repeats=1, random_state=0
+        contrast="observed", estimation="sampled", n_draws=4, random_state=0
     ),
     "exact": SensitivityImportance(grid=4, scale=None, estimation="exact"),
     "curves": PartialDependenceImportance(grid=4),
     "losses": PermutationImportance(
-        estimation="sampled", n_repeats=1, random_state=0, loss="squared_error"
+        estimation="sampled", n_draws=4, random_state=0, loss="squared_error"
     ),
 }
 

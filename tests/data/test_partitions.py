@@ -130,16 +130,16 @@ MEASURES = [
     SobolImportance(order="first", grid=9),
     FIRMImportance(),
     FIRMImportance(method="conditional_mean", standardize=True, n_bins=6),
-    SensitivityImportance(estimation="sampled", n_repeats=2, random_state=0),
+    SensitivityImportance(estimation="sampled", n_draws=4, random_state=0),
     SensitivityImportance(
-        contrast="observed", estimation="sampled", n_repeats=3, random_state=0, grid=7
+        contrast="observed", estimation="sampled", n_draws=4, random_state=0, grid=7
     ),
-    PermutationImportance(estimation="sampled", n_repeats=3, random_state=0),
+    PermutationImportance(estimation="sampled", n_draws=4, random_state=0),
     PermutationImportance(
         estimation="sampled",
         loss="absolute_error",
         relative=True,
-        n_repeats=2,
+        n_draws=4,
         random_state=0,
     ),
 ]
@@ -379,8 +379,8 @@ def test_donors_of_many_values_come_from_a_pool(few_donors, numbers):
     """The same rows and donors, however the rows are cut."""
     X, y, weight = numbers
     X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-    measure = PermutationImportance(n_repeats=2, random_state=3, estimation="sampled")
-    expected = literal_draws(X, y, weight, seed=3, n_repeats=2)
+    measure = PermutationImportance(n_draws=4, random_state=3, estimation="sampled")
+    expected = literal_draws(X, y, weight, seed=3, n_repeats=4)
     for cuts in ([0, 100, 101, 101, 240, len(X)], [0, 17, len(X)]):
         parts = (in_parts(values, cuts) for values in (X, y, weight))
         rows, target, weights = parts
@@ -392,8 +392,8 @@ def test_donors_of_many_values_come_from_a_pool(few_donors, numbers):
 @pytest.mark.parametrize(
     "measure",
     [
-        PermutationImportance(estimation="sampled", n_repeats=4, relative=True),
-        SensitivityImportance(estimation="sampled", n_repeats=4, scale=None),
+        PermutationImportance(estimation="sampled", n_draws=4, relative=True),
+        SensitivityImportance(estimation="sampled", n_draws=4, scale=None),
     ],
     ids=str,
 )

@@ -321,7 +321,7 @@ def test_draws_estimate_the_numbers_within_parts(name):
     model = DecisionTreeRegressor(random_state=0).fit(X[::2], Y[::2])
     drawn = clone(MEASURES[name])
     # the scorer is asked about each shuffle
-    drawn.set_params(n_repeats=80 if name == "score" else 400, conditional=LABELS)
+    drawn.set_params(n_draws=80 if name == "score" else 400, conditional=LABELS)
     if name == "until":
         drawn.set_params(tol=0.01)
     is_sensitivity = isinstance(drawn, SensitivityImportance)
@@ -417,7 +417,9 @@ def of_mixed(frame):
 
 def test_columns_of_all_types_have_parts():
     """Categories, missing values, dates and groups; the same in every container."""
-    measure = SensitivityImportance(features=OF_MIXED, conditional="subgroups")
+    measure = SensitivityImportance(
+        features=OF_MIXED, conditional="subgroups", estimation="exact"
+    )
     measure.fit(of_mixed, MIXED, Y)
     explained = dict(zip(measure.features_, measure.explained_))
     assert explained["level"] > 0.5
@@ -518,7 +520,9 @@ def test_tied_splits_do_not_hang_on_rounding(conditional):
 def test_a_tree_of_the_user_is_cloned_for_each_feature():
     """Its leaves are the parts; classifiers predict categories."""
     tree = DecisionTreeRegressor(max_leaf_nodes=4)
-    measure = SensitivityImportance(conditional=tree, features=OF_MIXED)
+    measure = SensitivityImportance(
+        conditional=tree, features=OF_MIXED, estimation="exact"
+    )
     measure.fit(of_mixed, MIXED, Y)
     assert not hasattr(tree, "tree_")
     assert all(parts.max() <= 3 for parts in measure.subgroups_.values())
@@ -634,7 +638,7 @@ def test_influences_of_draws_are_those_of_all_rows(estimation, conditional):
         contrast="observed", scale=None, conditional=conditional, keep_rows=True
     )
     exact = clone(measure).set_params(estimation="exact").fit(model, X)
-    drawn = {"estimation": estimation, "n_repeats": 2000, "random_state": 0}
+    drawn = {"estimation": estimation, "n_draws": 2000, "random_state": 0}
     if estimation == "sampled":
         drawn |= {"tol": 1e-3}
     measure.set_params(**drawn)

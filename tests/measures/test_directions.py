@@ -48,7 +48,7 @@ FOLLOWING = {
     "curve": PartialDependenceImportance(),
     "curves": PartialDependenceImportance(kind="individual"),
     "loss": PermutationImportance(estimation="exact"),
-    "score": PermutationImportance(scoring="r2", n_repeats=2, random_state=0),
+    "score": PermutationImportance(scoring="r2", n_draws=4, random_state=0),
     "shapley": ShapleyImportance(random_state=0, n_repeats=2),
 }
 
@@ -375,7 +375,8 @@ def test_effects_of_draws():
     for estimation in ("sampled", "rows"):
         imp = SensitivityImportance(
             estimation=estimation,
-            n_repeats=200 if estimation == "sampled" else 1,
+            n_draws=200,
+            max_evaluations=None if estimation == "sampled" else 10_000,
             keep_rows=True,
             scale=None,
             random_state=0,

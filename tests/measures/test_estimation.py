@@ -16,11 +16,11 @@ X = RANDOM.randn(40, 3)
 @pytest.mark.parametrize(
     ("measure", "most"),
     [
-        (SensitivityImportance(), 60),  # ten draws of two donors each
-        (SensitivityImportance(contrast="observed"), 30),
-        (SensitivityImportance(contrast="observed", n_repeats=1), 3),
-        (PermutationImportance(), 30),
-        (PermutationImportance(n_repeats=20, loss="absolute_error"), 60),
+        (SensitivityImportance(), 18),  # six donors
+        (SensitivityImportance(contrast="observed"), 18),
+        (SensitivityImportance(contrast="observed", n_draws=4), 12),
+        (PermutationImportance(), 18),
+        (PermutationImportance(n_draws=20, loss="absolute_error"), 60),
     ],
 )
 def test_an_unknown_model_is_asked_three_times_as_often_as_for_draws(measure, most):
@@ -37,8 +37,8 @@ def test_an_unknown_model_is_asked_three_times_as_often_as_for_draws(measure, mo
     "measure",
     half(
         [
-            PermutationImportance(n_repeats=1, random_state=0),
-            SensitivityImportance(n_repeats=1, random_state=0, scale=None),
+            PermutationImportance(n_draws=4, random_state=0),
+            SensitivityImportance(n_draws=4, random_state=0, scale=None),
         ]
     ),
 )
@@ -61,7 +61,7 @@ def test_errors_from_draws_are_not_inflated_by_drawing():
     exact = SensitivityImportance(estimation="exact", **parameters).fit(product, X)
     squares = [
         SensitivityImportance(
-            estimation="sampled", n_repeats=3, random_state=seed, **parameters
+            estimation="sampled", n_draws=4, random_state=seed, **parameters
         )
         .fit(product, X)
         .standard_errors_[0]
@@ -89,9 +89,8 @@ def test_drawn_rows_do_not_hide_why_no_path_is_exact():
     """The model's reason stands beside the way of estimation."""
     rows = np.random.default_rng(0).normal(size=(1200, 3))
     model = KNeighborsRegressor().fit(rows[:200], rows[:200, 0])
-    imp = SensitivityImportance(n_repeats=1, scale=None, random_state=0).fit(
-        model, rows
-    )
+    imp = SensitivityImportance(n_draws=4, scale=None, random_state=0).fit(model, rows)
 
     assert imp.estimation_ == "sampled"
-    assert "drawn rows; KNeighborsRegressor has no fast" in imp.response_path_
+    path = imp.response_path_
+    assert "4 draws of each of 1200 rows; KNeighborsRegressor has no fast" in path

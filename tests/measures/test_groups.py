@@ -215,7 +215,7 @@ def test_drawn_rows_estimate_the_error_of_all():
         .standard_errors_
     )
     found = [
-        SensitivityImportance(estimation="rows", random_state=seed, n_repeats=3, **how)
+        SensitivityImportance(estimation="rows", random_state=seed, n_draws=4, **how)
         .fit(product, X, groups=like)
         .standard_errors_
         for seed in range(20)

@@ -30,7 +30,7 @@ LINEAR = LinearRegression().fit(X, Y)
 HOW = [
     {"estimation": "exact"},
     {"estimation": "sampled", "random_state": 0},
-    {"estimation": "sampled", "tol": 0.1, "n_repeats": 300, "random_state": 0},
+    {"estimation": "sampled", "tol": 0.1, "n_draws": 300, "random_state": 0},
     {"estimation": "rows", "random_state": 0},
     {"estimation": "exact", "contrast": "range"},
 ]
@@ -112,7 +112,7 @@ def test_the_error_of_drawing_is_in_every_interval():
     """Two draws a row: wider than the sampling error alone, with rows kept or not."""
     for keep in (False, True):
         measure = SensitivityImportance(
-            estimation="sampled", n_repeats=2, keep_rows=keep, random_state=0
+            estimation="sampled", n_draws=4, keep_rows=keep, random_state=0
         ).fit(FOREST, X, Y)
         table = measure.to_frame(confidence=0.95).set_index("feature").loc[["a", "b"]]
         assert np.all(table["monte_carlo_error"] > 0)

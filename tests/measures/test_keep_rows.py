@@ -61,7 +61,7 @@ MEASURES = {
     "precise draws": SensitivityImportance(
         estimation="sampled",
         tol=0.02,
-        n_repeats=200,
+        n_draws=200,
         scale=None,
         random_state=0,
         **KEPT,

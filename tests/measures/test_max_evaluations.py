@@ -41,49 +41,60 @@ class Counted:
 
 
 DRAWN = [
-    (SensitivityImportance(scale=None, n_repeats=50), 2),
-    (SensitivityImportance(scale=None, n_repeats=50, contrast="observed"), 1),
-    (SensitivityImportance(scale=None, tol=1e-4, n_repeats=50), 2),
-    (PermutationImportance(n_repeats=50), 1),
-    (PermutationImportance(scoring="r2", n_repeats=50), 1),
+    SensitivityImportance(scale=None, n_draws=50),
+    SensitivityImportance(scale=None, n_draws=50, contrast="observed"),
+    SensitivityImportance(scale=None, tol=1e-4, n_draws=10),
+    PermutationImportance(n_draws=50),
+    PermutationImportance(scoring="r2", n_draws=50),
 ]
 
 
-@pytest.mark.parametrize(("importance", "n_moves"), DRAWN, ids=str)
+@pytest.mark.parametrize("importance", DRAWN, ids=str)
 @pytest.mark.filterwarnings("ignore:tol=")
 @pytest.mark.parametrize("most", [2000, 5001, 20_000])
-def test_the_limit_is_kept_and_used(importance, n_moves, most):
-    """As many repeats of each feature as it allows, and no more rows than it says."""
+def test_the_limit_is_kept_and_used(importance, most):
+    """As many rows or draws as it allows, and no more predictions than it says."""
     model = Counted()
     if getattr(importance, "scoring", None):
         model = clone(FOREST).fit(X, Y)
         counted = Counted(FOREST)
         model.predict = counted.predict  # a scorer asks for a regressor
-    imp = clone(importance).set_params(random_state=0, max_evaluations=most)
+    imp = clone(importance).set_params(
+        random_state=0, max_evaluations=most, estimation="sampled"
+    )
     counter = model if isinstance(model, Counted) else counted
     imp.fit(model, X, Y)
     assert counter.rows <= most
-    each = n_moves * X.size
+    each = X.size  # predictions of a draw of every row of every feature
     first = 100 if counter is model else 200  # the response, and the scorer's
-    n_repeats = min(50, (most - first) // each)
-    assert np.all(imp.n_draws_ == 100 * n_repeats)
+    n_draws = (most - first) // each
+    if counter is not model:
+        assert np.all(imp.n_draws_ == 100 * 2 * (n_draws // 2))
+    elif imp.tol == "auto" and n_draws < 50:
+        # four draws of as many rows as that leaves
+        n_rows = min(100, (most - 100) // (4 * 6))
+        assert np.all(imp.n_draws_ == 4 * n_rows)
+    else:
+        assert imp.n_draws_.min() >= 100 * n_draws / 2
     assert imp.estimation_ == "sampled"
 
 
-def test_numbers_are_those_of_as_many_repeats():
-    """The limit only says where to end."""
-    imp = PermutationImportance(estimation="sampled", n_repeats=50, random_state=0)
-    limited = clone(imp).set_params(max_evaluations=3800).fit(Counted(), X, Y)
-    six = clone(imp).set_params(n_repeats=6).fit(Counted(), X, Y)
-    assert np.all(limited.n_draws_ == 600)
-    # the streams of n_repeats=50 begin as those of n_repeats=6
-    np.testing.assert_array_equal(limited.importances_, six.importances_)
+def test_draws_of_some_rows_are_those_of_a_smaller_limit_and_more():
+    """The limit only says where to end: rows keep their draws."""
+    imp = PermutationImportance(estimation="sampled", n_draws=4, random_state=0)
+    imp.set_params(keep_rows=True)
+    fewer = clone(imp).set_params(max_evaluations=1000).fit(Counted(), X, Y)
+    more = clone(imp).set_params(max_evaluations=2000).fit(Counted(), X, Y)
+    assert np.all(fewer.n_draws_ == 4 * ((1000 - 100) // 24))
+    drawn = ~np.isnan(fewer.row_effects_)
+    assert 37 * 6 == drawn.sum() < np.sum(~np.isnan(more.row_effects_))
+    np.testing.assert_array_equal(fewer.row_effects_[drawn], more.row_effects_[drawn])
 
 
 def test_calls_are_few():
     """Draws of several features share a call, in any number of workers."""
     imp = SensitivityImportance(
-        estimation="sampled", scale=None, n_repeats=2, random_state=0
+        estimation="sampled", scale=None, n_draws=4, random_state=0
     )
     model = Counted()
     one = clone(imp).fit(model, X)
@@ -99,7 +110,7 @@ def test_calls_are_few():
 def test_rows_with_all_their_values():
     """The range: rows are drawn, and all grid values of each count."""
     imp = SensitivityImportance(
-        contrast="range", scale=None, n_repeats=40, random_state=0
+        contrast="range", scale=None, n_draws=40, random_state=0
     )
     for most in (4000, 9000, 30_000):
         for tol in (None, 1e-5):
@@ -107,14 +118,11 @@ def test_rows_with_all_their_values():
             limited = clone(imp).set_params(
                 tol=tol, max_evaluations=most, estimation="rows"
             )
-            if tol:
-                with pytest.warns(ImportanceWarning, match="within (max_eval|n_rep)"):
-                    limited.fit(model, X)
-            else:
-                limited.fit(model, X)
+            limited.fit(model, X)
             assert model.rows <= most
             assert np.all(limited.n_draws_ == limited.n_draws_[0])
-            assert limited.n_draws_[0] >= 100
+            # 5 values of 6 columns in each row
+            assert limited.n_draws_[0] == min(100, (most - 100) // 30)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +164,7 @@ def test_errors_say_how_many_rows_it_takes():
     model = Counted()
     for most, message in [
         (99, "asked for 0 rows and needs 100 more"),
-        (1200, "one repeat of every feature needs 1200.*max_evaluations=1300"),
+        (500, "fewest draws of every feature take 480.*max_evaluations=580"),
     ]:
         imp = SensitivityImportance(scale=None, max_evaluations=most)
         with pytest.raises(ValueError, match=message):
@@ -178,31 +186,25 @@ def test_each_measure_has_its_own_limit():
     """Measures that share a model and its response at X."""
     measures = [
         SensitivityImportance(
-            scale=None, n_repeats=2, max_evaluations=3000, random_state=0
+            scale=None, n_draws=4, max_evaluations=3000, random_state=0
         ),
-        PermutationImportance(n_repeats=2, max_evaluations=1500, random_state=0),
+        PermutationImportance(n_draws=4, max_evaluations=1500, random_state=0),
     ]
     model = Counted()
     compare_importances(model, X, Y, measures)
-    assert model.rows <= 100 + 2400 + 1200
+    assert 100 < model.rows <= 100 + 2900 + 1400
 
 
-@pytest.mark.parametrize(("importance", "n_moves"), DRAWN[:4], ids=str)
-def test_expected_evaluations_of_draws(importance, n_moves):
+@pytest.mark.parametrize("importance", DRAWN[:4], ids=str)
+def test_expected_evaluations_of_draws(importance):
     """What the fit asks for, but for moves to a row's own value and equal draws."""
-    imp = (
-        clone(importance).set_params(
-            n_repeats=3, estimation="sampled", random_state=0, tol=None
-        )
-        if "tol" in importance.get_params()
-        else clone(importance).set_params(
-            n_repeats=3, estimation="sampled", random_state=0
-        )
+    imp = clone(importance).set_params(
+        n_draws=4, estimation="sampled", random_state=0, tol=None
     )
     model = Counted()
     expected = imp.expected_evaluations(model, X)
     assert model.rows == 0
-    assert expected == 100 + 3 * n_moves * X.size
+    assert expected == 100 + 4 * X.size
     imp.fit(model, X, Y)
     assert 0.9 * expected < model.rows <= expected
     assert imp.set_params(max_evaluations=1500).expected_evaluations(model, X) <= 1500
@@ -229,7 +231,7 @@ def test_expected_evaluations_of_exact_numbers():
 
 def test_tables_of_stopped_fits_say_so():
     """Which features have their final numbers; nothing is said after a whole fit."""
-    for parameters in ({"n_repeats": 2}, {"tol": 0.05, "n_repeats": 500}):
+    for parameters in ({"n_draws": 4}, {"tol": 0.003}):
         imp = SensitivityImportance(
             scale=None, estimation="sampled", random_state=0, **parameters
         ).set_callbacks(Recorder(stop_after=2))
@@ -237,7 +239,7 @@ def test_tables_of_stopped_fits_say_so():
             imp.fit(Counted(), X)
         frame = imp.to_frame().set_index("feature")
         assert 2 <= frame["complete"].sum() < 6
-        if imp.tol is None:
+        if imp.tol != 0.003:
             known = frame["importance"].notna()
             assert frame["complete"].tolist() == known.tolist()
         imp.set_callbacks()
@@ -309,7 +311,7 @@ def test_exact_shares_within_a_limit():
         imp.fit(model, few)
     assert model.rows == 100
     imp.set_params(estimation="sampled", max_evaluations=400)
-    with pytest.raises(ValueError, match=r"needs 400.*max_evaluations=500"):
+    with pytest.raises(ValueError, match=r"take 400.*max_evaluations=500"):
         imp.fit(model, few)
 
 

@@ -39,7 +39,7 @@ def concordance(estimator, X, y):
 @pytest.mark.thorough
 def test_a_scorer_gets_y_as_it_is():
     """Structured arrays, also with rows of weight 0, which are left out."""
-    imp = PermutationImportance(scoring=concordance, n_repeats=3, random_state=0)
+    imp = PermutationImportance(scoring=concordance, n_draws=4, random_state=0)
     imp.fit(MODEL, X, SURVIVAL)
     assert imp.ranking_[0] == 1
     assert imp.importances_[2] == pytest.approx(0, abs=0.05)
@@ -73,10 +73,10 @@ def test_containers_of_y_reach_the_scorer(kind):
         return -float(np.mean((times(given) - estimator.predict(X)) ** 2))
 
     weight = (np.arange(40) % 4 > 0).astype(float)
-    imp = PermutationImportance(scoring=scorer, n_repeats=2, random_state=0)
+    imp = PermutationImportance(scoring=scorer, n_draws=4, random_state=0)
     found = imp.fit(MODEL, X, y, sample_weight=weight).importances_
     plain = PermutationImportance(
-        scoring="neg_mean_squared_error", n_repeats=2, random_state=0
+        scoring="neg_mean_squared_error", n_draws=4, random_state=0
     ).fit(MODEL, X, TIME, sample_weight=weight)
     np.testing.assert_allclose(found, plain.importances_, rtol=1e-9)
 
@@ -151,7 +151,7 @@ class Survival(LinearRegression):
 
 def test_the_models_own_score():
     """`scoring="score"`: the concordance of records, r2 of numbers."""
-    how = {"n_repeats": 3, "random_state": 0}
+    how = {"n_draws": 4, "random_state": 0}
     model = Survival().fit(X, SURVIVAL)
     own = PermutationImportance(scoring="score", **how).fit(model, X, SURVIVAL)
     named = PermutationImportance(scoring=concordance, **how).fit(model, X, SURVIVAL)
@@ -176,7 +176,7 @@ def test_the_models_own_score():
 @pytest.mark.thorough
 def test_refits_take_structured_targets():
     """Selectors and folds hand them to the estimator and the scorer."""
-    measure = PermutationImportance(scoring=concordance, n_repeats=2, random_state=0)
+    measure = PermutationImportance(scoring=concordance, n_draws=4, random_state=0)
     selector = BackwardEliminationSelector(
         Survival(), measure=measure, scoring=concordance, cv=3, random_state=0
     ).fit(X, SURVIVAL)

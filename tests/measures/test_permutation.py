@@ -193,15 +193,16 @@ def test_sampled_converges_to_exact(case, relative):
     exact.fit(model, X, y, sample_weight=WEIGHTS)
     drawn = clone(exact).set_params(estimation="sampled", random_state=0)
     few = clone(drawn).fit(model, X, y, sample_weight=WEIGHTS)
-    many = drawn.set_params(n_repeats=2000).fit(model, X, y, sample_weight=WEIGHTS)
+    many = drawn.set_params(n_draws=2000).fit(model, X, y, sample_weight=WEIGHTS)
+    n = np.count_nonzero(WEIGHTS)
     gap = np.abs(many.importances_ - exact.importances_)
-    assert np.all(gap < 4 * many.monte_carlo_errors_)
+    assert np.all(gap <= 4 * many.monte_carlo_errors_)
     ratio = few.monte_carlo_errors_ / many.monte_carlo_errors_
-    np.testing.assert_allclose(ratio, np.sqrt(200), rtol=0.25)
+    # finer strata take off more than as many independent draws
+    assert np.all(ratio >= np.sqrt(2000 / 6))
     np.testing.assert_allclose(many.standard_errors_, exact.standard_errors_, rtol=0.05)
     assert exact.monte_carlo_errors_ is None
-    assert many.response_path_ == "black box (drawn rows)"
-    assert drawn.set_params(n_repeats=1).fit(model, X, y).standard_errors_ is None
+    assert many.response_path_ == f"black box (2000 draws of each of {n} rows)"
 
 
 @pytest.mark.parametrize(
@@ -263,7 +264,7 @@ def test_estimation_auto():
     target = data[:, 0]
     slow = KNeighborsRegressor(2).fit(data, target)
     assert PermutationImportance().fit(FOREST, X, Y).estimation_ == "exact"
-    imp = PermutationImportance(n_repeats=1, random_state=0).fit(slow, data, target)
+    imp = PermutationImportance(n_draws=4, random_state=0).fit(slow, data, target)
     assert imp.estimation_ == "sampled"
     few = np.random.RandomState(0).randint(0, 3, (n, 2)).astype(float)
     assert PermutationImportance().fit(slow, few, target).estimation_ == "exact"
@@ -276,7 +277,7 @@ def test_same_seed_same_numbers():
         {"scoring": "r2"},
         {"rows": "oob", "estimation": "sampled"},
     ):
-        imp = PermutationImportance(random_state=3, n_repeats=2, **parameters)
+        imp = PermutationImportance(random_state=3, n_draws=4, **parameters)
         first = imp.fit(FOREST, X, Y).importances_
         with joblib.parallel_config(backend="threading", n_jobs=2):
             again = clone(imp).fit(FOREST, X, Y).importances_
@@ -304,7 +305,7 @@ def test_bad_input():
         ({"scoring": "r3"}, ValueError, "not a valid"),
         ({"loss": "squared"}, ValueError, "loss"),
         ({"loss": "log_loss"}, ValueError, "needs the probabilities"),
-        ({"n_repeats": 0}, ValueError, "n_repeats"),
+        ({"n_draws": 5}, ValueError, "n_draws"),
         ({"rows": "train"}, ValueError, "rows"),
         ({"relative": "yes"}, ValueError, "relative"),
     ]:

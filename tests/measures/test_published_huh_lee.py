@@ -31,7 +31,7 @@ def test_table_2(name, model):
         X = random.standard_normal((1000, 4))
         y = X @ [4.0, 3.0, 2.0, 1.0] + random.standard_normal(1000)
         imp = SensitivityImportance(
-            estimation="sampled", n_repeats=3, random_state=seed
+            estimation="sampled", n_draws=4, random_state=seed
         ).fit(model.fit(X, y), X, y)
         rows.append([*imp.importances_, imp.scale_, imp.goodness_of_fit_])
     mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1)

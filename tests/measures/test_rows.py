@@ -330,33 +330,6 @@ def test_a_cohort_of_one_row_is_unknown(sensitivity):
     assert known[["difference", "p_value"]].isna().all(axis=None)
 
 
-@pytest.mark.parametrize("kind", [SensitivityImportance, PermutationImportance])
-def test_errors_of_single_draws_are_unknown(kind):
-    """One draw per row: NaN everywhere, a warning, and a picture without lines."""
-    imp = kind(estimation="sampled", n_repeats=1, keep_rows=True, random_state=0)
-    if kind is SensitivityImportance:
-        imp.set_params(scale=None)
-    with pytest.warns(ImportanceWarning, match="Use a larger n_repeats than 1"):
-        imp.fit(linear(1, 2, 0), X, X[:, 0])
-    with pytest.warns(ImportanceWarning, match="n_repeats"):
-        other = clone(imp).fit(linear(2, 1, 0), X, X[:, 0])
-
-    unknown = ["standard_error", "lower", "upper", "p_value", "adjusted_p_value"]
-    table = importance_difference(imp, other)
-    assert table[unknown].isna().all(axis=None)
-    with pytest.raises(ValueError, match=r"needs standard errors.*n_repeats"):
-        imp.interval()
-    ranks = rank_intervals(imp)
-    assert ranks[["lower", "upper"]].isna().all(axis=None)
-    assert (ranks["lowest_rank"] == 1).all()
-    assert (ranks["highest_rank"] == 4).all()
-    cohorts = importance_by_cohort(imp, X[:, 1] > 0)
-    assert cohorts[["standard_error", "p_value"]].isna().all(axis=None)
-    display = imp.plot()
-    assert display.errors_ is None
-    assert len(display.bars_) == 4
-
-
 def test_the_same_first_rows_are_other_samples():
     """Sparse texts and frames that differ in some values only, in any container."""
     texts = []
@@ -435,7 +408,7 @@ def test_missing_values_and_categories_are_told_apart():
 def test_errors_of_draws_count():
     """Bounds and errors of drawn importances include the error of drawing."""
     drawn = SensitivityImportance(
-        scale=None, estimation="sampled", n_repeats=2, random_state=0, keep_rows=True
+        scale=None, estimation="sampled", n_draws=4, random_state=0, keep_rows=True
     )
     one, other = (clone(drawn).fit(linear(*s), X) for s in ((1, 2, 0), (2, 1, 1)))
     errors = np.hypot(one.standard_errors_, one.monte_carlo_errors_)
@@ -498,7 +471,7 @@ OF_ANY_SIZE = {
     "pairs": SensitivityImportance(scale=None, estimation="exact"),
     "drawn": SensitivityImportance(scale=None, estimation="sampled", random_state=0),
     "to a tolerance": SensitivityImportance(
-        scale=None, estimation="sampled", tol=0.02, n_repeats=100, random_state=0
+        scale=None, estimation="sampled", tol=0.02, n_draws=100, random_state=0
     ),
     "curve": PartialDependenceImportance(),
     "effects": ALEImportance(),
@@ -547,9 +520,9 @@ def test_errors_of_responses_of_any_size(name, factor):
 
 
 DRAWN = {
-    "donors": {"estimation": "sampled", "n_repeats": 200},
-    "rows": {"estimation": "rows", "n_repeats": 200},
-    "to a tolerance": {"estimation": "sampled", "tol": 0.01, "n_repeats": 1000},
+    "donors": {"estimation": "sampled", "n_draws": 200},
+    "rows": {"estimation": "rows", "n_draws": 200},
+    "to a tolerance": {"estimation": "sampled", "tol": 0.01, "n_draws": 1000},
 }
 
 

@@ -32,35 +32,38 @@ def literal_error(score, predict, y, imp, j):
     Draws as the measure does, and scores rows that are written out as often as the
     samples count them and their donors.
     """
-    n, first, second = len(y), [], []
+    n = len(y)
     (counts,) = opposite_samples(Units.of(np.full(n, 1 / n)))
     (seed,) = np.random.RandomState(imp.random_state).randint(
         2**32, size=1, dtype=np.uint32
     )
-    random = np.random.default_rng(int(seed))
+    n_strata = imp.n_draws // 2
+    points = np.random.default_rng(int(seed)).random((n, imp.n_draws))
+    turns = np.tile(np.arange(n_strata), (n, 1))
+    turns = np.random.default_rng([seed, 3]).permuted(turns, axis=1)
+    ascending = np.argsort(X[:, j], kind="stable")
     before = predict(X)
-    for _ in range(imp.n_repeats):
-        points = (np.arange(n) + random.random()) / n
-        donors = np.searchsorted(np.cumsum(np.full(n, 1 / n))[:-1], points, "right")
-        donors = random.permutation(donors)
-        moved = X.copy()
-        moved[:, j] = X[donors, j]
-        after = predict(moved)
-        of_rows, of_pairs = [], []
-        for sample, opposite in zip(counts.T[::2], counts.T[1::2]):
-            lost = []
-            for times in (sample, opposite):
-                rows = np.repeat(np.arange(n), (times + times[donors]) // 2)
-                lost.append(score(y[rows], before[rows]) - score(y[rows], after[rows]))
-            of_rows.append(2 * (lost[0] - lost[1]))
-            of_pairs.append(8 * (lost[0] + lost[1]))
-        first.append(of_rows)
-        second.append(of_pairs)
-    variances = []
-    for deviations in (first, second):
-        between = np.cov(deviations)
-        others = ~np.eye(imp.n_repeats, dtype=bool)
-        variances.append(between[others].mean())
+    halves = []
+    for first_or_second in (0, 1):
+        of_rows, of_pairs = np.zeros((2, counts.shape[1] // 2))
+        for turn in range(n_strata):
+            stratum = turns[:, turn]
+            u = points[np.arange(n), 2 * stratum + first_or_second]
+            donors = ascending[((stratum + u) / n_strata * n).astype(int)]
+            moved = X.copy()
+            moved[:, j] = X[donors, j]
+            after = predict(moved)
+            for s, both in enumerate(zip(counts.T[::2], counts.T[1::2])):
+                lost = []
+                for times in both:
+                    rows = np.repeat(np.arange(n), (times + times[donors]) // 2)
+                    lost.append(
+                        score(y[rows], before[rows]) - score(y[rows], after[rows])
+                    )
+                of_rows[s] += 2 * (lost[0] - lost[1]) / n_strata
+                of_pairs[s] += 8 * (lost[0] + lost[1]) / n_strata
+        halves.append((of_rows, of_pairs))
+    variances = [np.cov(first, second)[0, 1] for first, second in zip(*halves)]
     return np.sqrt(max(variances[0] - variances[1], variances[0] / 2, 0.0))
 
 
@@ -85,7 +88,7 @@ def plain_r2(y, predicted):
 def test_errors_are_those_of_rows_written_out(scoring, model, y, score, method):
     """All samples at once against sample by sample."""
     imp = PermutationImportance(
-        scoring=scoring, n_repeats=3, features=[0], random_state=3
+        scoring=scoring, n_draws=4, features=[0], random_state=3
     ).fit(model, X, y)
     expected = literal_error(score, getattr(model, method), y, imp, 0)
     assert expected > 0
@@ -121,7 +124,7 @@ def test_formulas_give_the_errors_of_the_scorer(
     """With two repeats, halves of the repeats are the repeats themselves."""
     from skvarimp._measures.scorers.ways import ByFormula
 
-    parameters = {"n_repeats": 2, "features": [1], "random_state": 0}
+    parameters = {"n_draws": 4, "features": [1], "random_state": 0}
     imp = PermutationImportance(scoring=scoring, **parameters)
     fast = clone(imp).fit(model, X, y, sample_weight=weights)
     monkeypatch.setattr(ByFormula, "serves", lambda self: False)
@@ -143,7 +146,7 @@ def test_concordance_of_all_samples_at_once(kind, monkeypatch):
     model = getattr(models, kind)().fit(rows, y)
     for repeated in (model.predict(rows), y["time"][seen], y["time"][~seen]):
         assert len(np.unique(repeated)) < len(repeated)
-    imp = PermutationImportance(scoring="score", n_repeats=2, random_state=0)
+    imp = PermutationImportance(scoring="score", n_draws=4, random_state=0)
     fast = clone(imp).fit(model, rows, y)
     monkeypatch.setattr(ByFormula, "serves", lambda self: False)
     slow = clone(imp).fit(model, rows, y)
@@ -156,7 +159,7 @@ def test_kernel_and_numpy_agree(monkeypatch):
     y, coarse = LABELS, np.round(X, 1)
     model = clone(CLASSIFIER).fit(coarse, y)
     for scoring in ("roc_auc", "average_precision"):
-        imp = PermutationImportance(scoring=scoring, n_repeats=3, random_state=0)
+        imp = PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
         errors = []
         for compiled in ("1", "0"):
             monkeypatch.setenv("SKVARIMP_COMPILED", compiled)
@@ -169,7 +172,7 @@ def test_kernel_and_numpy_agree(monkeypatch):
 @pytest.mark.thorough
 def test_other_scorers_are_asked_themselves():
     """By copies, by weights, through a pipeline; the model is asked no more often."""
-    columns = {"features": [0], "n_repeats": 2, "random_state": 0}
+    columns = {"features": [0], "n_draws": 4, "random_state": 0}
     asked = []
 
     class Counting(LogisticRegression):
@@ -208,17 +211,15 @@ def test_other_scorers_are_asked_themselves():
 
 
 def test_scorers_without_errors_say_why():
-    """One repeat, and a scorer that does not look at predictions of the rows."""
-    one = PermutationImportance(scoring="r2", n_repeats=1, random_state=0)
-    other = PermutationImportance(
+    """A scorer that does not look at predictions of the rows."""
+    imp = PermutationImportance(
         scoring=lambda model, X, y: float(X[:, 0] @ y), random_state=0
     )
-    for imp in (one, other):
-        imp.fit(FOREST, X, Y)
-        assert imp.standard_errors_ is None
-        for ask in (imp.interval, lambda imp=imp: rank_intervals(imp)):
-            with pytest.raises(ValueError, match=r"looks at predictions only.*`loss`"):
-                ask()
+    imp.fit(FOREST, X, Y)
+    assert imp.standard_errors_ is None
+    for ask in (imp.interval, lambda: rank_intervals(imp)):
+        with pytest.raises(ValueError, match=r"looks at predictions only.*`loss`"):
+            ask()
 
 
 def test_unused_inputs_have_no_error():
@@ -280,7 +281,7 @@ def test_groups_are_drawn_together():
     """Rows that occur five times in a group have the error of rows that occur once."""
     rows, y = np.repeat(X, 5, axis=0), np.repeat(LABELS, 5)
     groups = np.repeat(np.arange(len(X)), 5)
-    imp = PermutationImportance(scoring="roc_auc", n_repeats=10, random_state=0)
+    imp = PermutationImportance(scoring="roc_auc", n_draws=10, random_state=0)
     once = clone(imp).fit(CLASSIFIER, X, LABELS)
     joined = clone(imp).fit(CLASSIFIER, rows, y, groups=groups)
     alone = clone(imp).fit(CLASSIFIER, rows, y)
@@ -298,7 +299,7 @@ def test_groups_are_drawn_together():
 
 def test_samples_do_not_depend_on_memory(monkeypatch):
     """Samples and repeats are the same in blocks."""
-    imp = PermutationImportance(scoring="roc_auc", n_repeats=3, random_state=0)
+    imp = PermutationImportance(scoring="roc_auc", n_draws=4, random_state=0)
     whole = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
     few = 7 * len(X)
     monkeypatch.setattr("skvarimp._measures.scorers.resamples.HELD", few)
@@ -314,7 +315,7 @@ def test_samples_miss_no_class():
     y = np.zeros(len(X), dtype=bool)
     y[np.argsort(X[:, 0])[-2:]] = True
     model = LogisticRegression().fit(X, y)
-    imp = PermutationImportance(scoring="roc_auc", n_repeats=2, random_state=0)
+    imp = PermutationImportance(scoring="roc_auc", n_draws=4, random_state=0)
     imp.fit(model, X, y)
     assert imp.standard_errors_[0] > 0
 
@@ -323,7 +324,7 @@ def test_frames_and_jobs_change_nothing():
     """Frames, two threads, integer labels of any value."""
     import joblib
 
-    imp = PermutationImportance(scoring="roc_auc", n_repeats=3, random_state=0)
+    imp = PermutationImportance(scoring="roc_auc", n_draws=4, random_state=0)
     expected = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
     frame = pd.DataFrame(X, columns=list("abcdefghij")[: X.shape[1]])
     labels = pd.Series(np.where(LABELS, 7, -3))
@@ -348,9 +349,9 @@ def test_errors_and_intervals_in_fresh_samples():
     random = np.random.default_rng(0)
     model = HistGradientBoostingClassifier(max_iter=30, max_depth=3, random_state=0)
     model.fit(*sample(2000, random))
-    imp = PermutationImportance(scoring="roc_auc", n_repeats=2, random_state=random)
+    imp = PermutationImportance(scoring="roc_auc", n_draws=4, random_state=random)
     truth = imp.fit(model, *sample(100_000, random)).importances_
-    imp.set_params(n_repeats=10)
+    imp.set_params(n_draws=10)
     estimates, errors, covered = [], [], 0
     for _ in range(300):
         imp.fit(model, *sample(300, random))
@@ -368,7 +369,7 @@ def test_weights_are_shares():
     Z, y = make_classification(60, 4, random_state=0)
     model = LogisticRegression().fit(Z, y)
     weights = np.random.default_rng(0).integers(1, 4, size=60).astype(float)
-    imp = PermutationImportance(scoring="roc_auc", n_repeats=4, random_state=0)
+    imp = PermutationImportance(scoring="roc_auc", n_draws=4, random_state=0)
     one = clone(imp).fit(model, Z, y, sample_weight=weights).standard_errors_
     ten = clone(imp).fit(model, Z, y, sample_weight=10 * weights).standard_errors_
     np.testing.assert_allclose(one, ten, rtol=1e-9)

@@ -70,10 +70,9 @@ def test_permuting_columns_permutes_importances():
     """Feature by feature, whatever the order."""
     order = [2, 0, 3, 1]
     inverse = np.argsort(order)
-    one = SensitivityImportance(scale=None).fit(LINEAR.predict, X).importances_
-    other = SensitivityImportance(scale=None).fit(
-        lambda Z: LINEAR.predict(Z[:, inverse]), X[:, order]
-    )
+    imp = SensitivityImportance(scale=None, estimation="exact")
+    one = imp.fit(LINEAR.predict, X).importances_
+    other = imp.fit(lambda Z: LINEAR.predict(Z[:, inverse]), X[:, order])
     np.testing.assert_allclose(other.importances_, one[order], rtol=1e-10)
 
 
@@ -93,7 +92,7 @@ def test_sampled_converges_to_exact(contrast):
     exact = SensitivityImportance(estimation="exact", **parameters)
     exact.fit(model, Z, sample_weight=weights)
     drawn = SensitivityImportance(
-        estimation="sampled", n_repeats=600, random_state=0, **parameters
+        estimation="sampled", n_draws=600, random_state=0, **parameters
     ).fit(model, Z, sample_weight=weights)
     gap = np.abs(drawn.importances_ - exact.importances_)
     assert np.all(gap < 4 * drawn.monte_carlo_errors_)
@@ -151,7 +150,7 @@ def test_random_state():
         imp = SensitivityImportance(
             estimation="sampled",
             scale=None,
-            n_repeats=2,
+            n_draws=4,
             random_state=random_state,
             n_jobs=n_jobs,
         )
@@ -168,15 +167,16 @@ def test_random_state():
     assert np.array_equal(before, after)
 
 
-def test_auto_estimation_is_exact_up_to_a_million_evaluations():
-    """60 rows: exact; 1500 rows of a costly model: sampled."""
-    model, Z = knn()
+def test_a_model_that_is_not_read_draws_by_default():
+    """Exact numbers of at most three times six donors: few values; else six draws."""
+    model, Z = knn(18)
     assert SensitivityImportance(scale=None).fit(model, Z).estimation_ == "exact"
-    Z = np.random.RandomState(0).randn(1500, 3)
-    imp = SensitivityImportance(scale=None, n_repeats=1).fit(lambda X: X[:, 0], Z)
+    model, Z = knn()
+    imp = SensitivityImportance(scale=None).fit(model, Z)
     assert imp.estimation_ == "sampled"
-    assert np.isnan(imp.monte_carlo_errors_).all()
-    assert imp.standard_errors_ is None
+    assert np.all(imp.n_draws_ == 6 * len(Z))
+    assert np.all(imp.standard_errors_ > 0)
+    assert "6 draws of each of 60 rows" in imp.response_path_
 
 
 def test_unused_and_constant_columns_are_exactly_zero():
@@ -299,7 +299,8 @@ BAD_PARAMETERS = [
     (dict(features=[0.5]), TypeError, "column names, integer positions"),
     (dict(response_method="decision_function"), ValueError, "no `decision_function`"),
     (dict(contrast="pair"), ValueError, "contrast"),
-    (dict(n_repeats=0), ValueError, "n_repeats"),
+    (dict(n_draws=2), ValueError, "'n_draws' parameter .* an even int"),
+    (dict(n_draws=7), ValueError, "n_draws"),
     (dict(grid=0), ValueError, "grid"),
     (dict(grid=True), ValueError, "grid"),
     (dict(grid=[[1.0]], features=[0]), ValueError, "1-d array"),

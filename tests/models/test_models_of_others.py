@@ -140,7 +140,7 @@ def test_rankers_need_a_loss_or_a_scorer():
         PermutationImportance(loss=inversions).fit(ranker, X, relevance)
         PermutationImportance(loss="squared_error").fit(ranker, X, relevance)
         scored = PermutationImportance(
-            scoring=lambda f, X, y: np.corrcoef(f.predict(X), y)[0, 1], n_repeats=1
+            scoring=lambda f, X, y: np.corrcoef(f.predict(X), y)[0, 1], n_draws=4
         )
         assert scored.fit(ranker, X, relevance).importances_.shape == (3,)
     with pytest.raises(ValueError, match="only order the rows of one query"):

@@ -37,7 +37,7 @@ LABELS = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
 ALL = [
     SensitivityImportance(estimation="exact"),
     PartialDependenceImportance(),
-    PermutationImportance(n_repeats=2, random_state=0),
+    PermutationImportance(n_draws=4, random_state=0),
     InteractionImportance(grid=3),
     FIRMImportance(),
 ]

@@ -73,7 +73,7 @@ def interrupting(step, after):
 
 
 RIDGE, TREES = Ridge(), RandomForestRegressor(6, max_depth=3, random_state=0)
-DRAWN = dict(estimation="sampled", n_repeats=2, random_state=0)
+DRAWN = dict(estimation="sampled", n_draws=4, random_state=0)
 MEASURES = {
     "exact": (SensitivityImportance(estimation="exact"), RIDGE),
     "drawn": (SensitivityImportance(**DRAWN), RIDGE),

@@ -44,7 +44,7 @@ MEASURES = {
     "exact": (skvarimp.SensitivityImportance(), FOREST),
     "sampled": (
         skvarimp.SensitivityImportance(
-            contrast="observed", estimation="sampled", n_repeats=2, random_state=0
+            contrast="observed", estimation="sampled", n_draws=4, random_state=0
         ),
         KERNEL,
     ),
@@ -60,7 +60,7 @@ MEASURES = {
     "interaction": (skvarimp.InteractionImportance(grid=4), TREE),
     "permutation": (skvarimp.PermutationImportance(), LINEAR),
     "scoring": (
-        skvarimp.PermutationImportance(scoring="r2", n_repeats=2, random_state=0),
+        skvarimp.PermutationImportance(scoring="r2", n_draws=4, random_state=0),
         TREE,
     ),
     "out_of_bag": (skvarimp.PermutationImportance(rows="oob"), FOREST),
@@ -350,7 +350,7 @@ class Settings:
 
 def test_workers_have_the_callers_settings():
     """scikit-learn keeps them apart from thread to thread."""
-    measure = skvarimp.SensitivityImportance(scale=None)
+    measure = skvarimp.SensitivityImportance(scale=None, random_state=0)
     with sklearn.config_context(assume_finite=True):
         here = measure.fit(Settings(), X).importances_
         with joblib.parallel_config(backend="threading", n_jobs=2):

@@ -212,7 +212,7 @@ def test_random_state():
     def run(random_state, n_jobs=None):
         selector = AllRelevantSelector(
             RandomForestRegressor(3, max_depth=4),
-            PermutationImportance(estimation="sampled", n_repeats=1),
+            PermutationImportance(estimation="sampled", n_draws=4),
             max_iter=4,
             n_jobs=n_jobs,
             random_state=random_state,

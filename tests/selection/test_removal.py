@@ -28,7 +28,7 @@ from skvarimp import (
 NAMES = ["age", "city", "income", "noise", "size"]
 NUMBERS = ["age", "income", "noise"]
 WORTH = dict(age=3.0, city=2.0, income=1.0, noise=0.1, size=0.2)
-DRAWN = PermutationImportance(estimation="sampled", n_repeats=1)
+DRAWN = PermutationImportance(estimation="sampled", n_draws=4)
 KINDS_AND_LIBRARIES = pytest.mark.parametrize(
     ("kind", "library"), each([BackwardEliminationSelector, ForwardSelector], [pd, pl])
 )

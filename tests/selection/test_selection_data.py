@@ -89,7 +89,7 @@ class FirstColumn(RegressorMixin, BaseEstimator):
 
 
 DRAWS = SensitivityImportance(
-    contrast="observed", scale=None, estimation="sampled", n_repeats=1
+    contrast="observed", scale=None, estimation="sampled", n_draws=4
 )
 STEEP = SGDRegressor(max_iter=1, tol=None, learning_rate="constant", eta0=1e-6)
 BY_CALLABLE = (FirstColumn(), lambda model, X, y: np.arange(X.shape[1])[::-1])

@@ -178,7 +178,7 @@ def settings(seed):
         PartialDependenceImportance(statistic="std"),
     ]
     if y.ndim == 1:
-        measures.append(PermutationImportance(n_repeats=2, random_state=0))
+        measures.append(PermutationImportance(n_draws=4, random_state=0))
     if framed:
         weights = None
         encoded = make_column_transformer(

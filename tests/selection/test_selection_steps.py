@@ -98,7 +98,7 @@ def test_measures_that_draw_get_the_selectors_seed(kind):
     """Where they have none of their own; what is drawn decides between noise."""
 
     def path(own, seed):
-        measure = PermutationImportance(scoring="r2", n_repeats=1, random_state=own)
+        measure = PermutationImportance(scoring="r2", n_draws=4, random_state=own)
         tree = DecisionTreeRegressor(random_state=0)
         selector = kind(tree, measure, cv=2, random_state=seed)
         steps = selector.fit(NOISE, COINS).path_

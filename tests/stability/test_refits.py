@@ -114,7 +114,7 @@ def test_containers(function):
     assert found.feature_names == names
 
 
-SAMPLED = PermutationImportance(estimation="sampled", n_repeats=1, features=[0, 1])
+SAMPLED = PermutationImportance(estimation="sampled", n_draws=4, features=[0, 1])
 
 
 @BOTH

@@ -59,7 +59,7 @@ selector = BackwardEliminationSelector(
 
 # What is wrong is found: strict checkers complain about an ignore without need.
 SensitivityImportance(contrast="pair")  # type: ignore[arg-type]
-PermutationImportance(n_repeats="many")  # type: ignore[arg-type]
+PermutationImportance(n_draws="many")  # type: ignore[arg-type]
 FilterImportance(score_func=3)  # type: ignore[arg-type]
 
 

@@ -19,8 +19,8 @@ from skvarimp._measures.firm.conditional import (
 )
 from skvarimp._measures.firm.covariance import slopes, sparse_slopes, two_valued
 from skvarimp._measures.firm.features import is_linear
+from skvarimp._response.drawing import scaled_influences
 from skvarimp._response.mean_curves import direction
-from skvarimp._response.rounds import scaled_influences
 from skvarimp._running.memory import slices
 
 

@@ -45,8 +45,9 @@ import numpy as np
 
 from skvarimp._data.statistics import centred, divided, unit_of, variance
 from skvarimp._response.coalitions import Family, mixed
+from skvarimp._response.drawing import scaled_influences
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import feature_seeds, scaled_influences
+from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.guards import drawing_budget
 from skvarimp._running.memory import call_slices, slices
 from skvarimp._running.tasks import Progress, in_order

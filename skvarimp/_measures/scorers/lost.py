@@ -9,8 +9,9 @@ from skvarimp._measures.rows import Rows, SampleUnits, fingerprint
 from skvarimp._measures.scorers.resamples import N_PAIRS
 from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Recorded, Responses
 from skvarimp._measures.scorers.ways import way_of
+from skvarimp._response.drawing import strata
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import feature_seeds
+from skvarimp._response.rounds import Effort, feature_seeds
 from skvarimp._running.guards import drawing_budget, spend, users_code
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.tasks import Progress, tasks_done
@@ -103,17 +104,12 @@ class ScoreLost:
 
     def outcome(self, plan, measure):
         """Mean score lost over the repeats, with its errors."""
-        n = len(plan.features)
-        seeds, rows_left = (
-            feature_seeds(measure.random_state, n),
-            drawing_budget(measure),
-        )
-        each = self.problem.n_rows
-        rows_left.require(n * each)
-        wanted = rows_left.affordable(
-            np.full(n, measure.n_repeats), lambda repeats: int(repeats.sum()) * each
-        )
-        given = plan.features, self, int(wanted[0]), seeds
+        n, n_draws = len(plan.features), Effort.of(measure).n_draws
+        seeds = feature_seeds(measure.random_state, n)
+        rows_left, n_moved = drawing_budget(measure), n * self.problem.n_rows
+        rows_left.require(2 * n_moved)
+        n_draws = int(min(n_draws, 2 * (rows_left.left // (2 * n_moved))))
+        given = plan.features, self, n_draws, seeds
         progress = Progress([measure], n)
         lost = tasks_done(progress, _score_lost, range(n), given, measure.n_jobs)
         outcome, paths = Outcome.drawn(n, 1), []
@@ -141,18 +137,28 @@ class ScoreLost:
             if known is not None:
                 problem._responses.setdefault(tuple(features), known)
 
-    def donors(self, feature, n_repeats, random):
-        """The row that each row's value comes from, (n_repeats, n_rows)."""
-        weights = self.problem.weights
-        part = self.parts.get(feature, np.zeros(len(weights), dtype=np.intp))
-        order = np.argsort(part, kind="stable")
-        parts = np.split(order, np.cumsum(np.bincount(part))[:-1])
-        donors = np.empty((n_repeats, len(weights)), dtype=np.intp)
-        for of_repeat in donors:
-            for part in parts:
-                shares = weights[part] / weights[part].sum()
-                of_repeat[part] = part[shuffled_donors(shares, random)]
-        return donors
+    def donors(self, feature, n_draws, seed):
+        """The row that each row's value comes from in each data set, (n_draws, n_rows).
+
+        A row's data sets take its strata, see `drawing`, in random order. The first
+        half of them has one donor from each stratum, and the second half the others in
+        the same order.
+        """
+        weights, n = self.problem.weights, self.problem.n_rows
+        codes, _ = self.problem.table.factorize(feature.columns)
+        part = self.parts.get(feature, np.zeros(n, dtype=np.intp))
+        order = np.lexsort((codes, part))
+        upper, masses = np.cumsum(weights[order]), np.bincount(part, weights)
+        ends = np.cumsum(np.bincount(part))
+        points = strata(seed, n, slice(0, n), 0, n_draws)
+        turns = np.tile(np.arange(n_draws // 2), (n, 1))
+        turns = 2 * np.random.default_rng([seed, 3]).permuted(turns, axis=1).T
+        sets = np.concatenate([turns, turns + 1])
+        points = np.take_along_axis(points, sets, axis=0) * masses[part]
+        points += (np.cumsum(masses) - masses)[part]
+        places = np.searchsorted(upper[:-1], points, side="right")
+        first = ends - np.bincount(part)
+        return order[np.clip(places, first[part], ends[part] - 1)]
 
     def moved(self, position, feature, donors):
         """Scores with the feature's values from each row of donors, predictions, path.
@@ -187,21 +193,27 @@ def is_finite_number(score):
     return score.ndim == 0 and score.dtype.kind in "fbiu" and bool(np.isfinite(score))
 
 
-def _score_lost(position, features, lost, n_repeats, seeds):
+def _score_lost(position, features, lost, n_draws, seeds):
     """`Outcome` from the score lost by one feature, and the path."""
-    random, feature = np.random.default_rng(int(seeds[position])), features[position]
-    donors = lost.donors(feature, n_repeats, random)
-    scores, deviations = [], []
-    for part in even_slices(n_repeats, max(1, HELD // lost.problem.n_rows)):
+    feature, n_rows = features[position], lost.problem.n_rows
+    donors = lost.donors(feature, n_draws, int(seeds[position]))
+    scores, halves, middle = [], ([], []), n_draws // 2
+    for part in even_slices(n_draws, max(1, HELD // n_rows)):
         of_part, known, path = lost.moved(position, feature, donors[part])
         scores.append(of_part)
-        if lost.way is not None and n_repeats > 1:
-            deviations.append(lost.way.deviations(known, donors[part]))
+        cut = np.clip(middle - part.start, 0, len(of_part))
+        for half, sets in zip(halves, (slice(0, cut), slice(cut, len(of_part)))):
+            if lost.way is not None and sets.start < sets.stop:
+                outputs = {method: of_all[sets] for method, of_all in known.items()}
+                half.append(lost.way.deviations(outputs, donors[part][sets]))
     result = lost.baseline - np.concatenate(scores)
-    error = result.std(ddof=1) / np.sqrt(n_repeats) if n_repeats > 1 else np.nan
-    finished = Outcome(result.mean(), None, error, n_repeats * lost.problem.n_rows)
-    if deviations:
-        _add_error(finished, np.concatenate(deviations, axis=1))
+    # the data sets of the two halves differ by the draws within strata only
+    first, second = np.split(result, 2)
+    error = np.sqrt(np.sum((first - second) ** 2)) / n_draws
+    finished = Outcome(result.mean(), None, error, n_draws * n_rows)
+    if lost.way is not None:
+        means = [np.concatenate(half, axis=1).mean(axis=1) for half in halves]
+        _add_error(finished, np.stack(means, axis=1))
     return finished, path
 
 
@@ -217,7 +229,7 @@ def _add_error(finished, deviations):
     ----------
     finished : Outcome
     deviations : ndarray of shape (2, n_groups, N_PAIRS)
-        L and Q of groups of repeats.
+        L and Q of groups of data sets whose donors are independent.
     """
     n = deviations.shape[1]
     mean = deviations.mean(axis=1)
@@ -230,15 +242,3 @@ def _add_error(finished, deviations):
     of_samples *= divided(error, of_samples.std(ddof=1))
     finished.standard_errors = error
     finished.influences = np.sqrt(N_PAIRS) * of_samples[np.newaxis]
-
-
-def shuffled_donors(weights, random):
-    """One donor per row, each as often as its weight says; equal weights: a shuffle.
-
-    Equally spaced points of the cumulated weights from a random start name the
-    donors, which are then shuffled over the rows.
-    """
-    n = len(weights)
-    points = (np.arange(n) + random.random()) / n
-    donors = np.searchsorted(np.cumsum(weights)[:-1], points, side="right")
-    return random.permutation(donors)

@@ -16,7 +16,6 @@ from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, or
 from skvarimp._measures.scorers.stand_ins import Replayed
 from skvarimp._models.labels import as_columns, positions
 from skvarimp._running.guards import users_code
-from skvarimp._running.memory import even_slices
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # a formula gives the number of its scorer
 
@@ -140,7 +139,7 @@ def _codes(labels, classes):
 
 
 class ByScorer(Way):
-    """The scorer itself, called for halves of the repeats together, in each sample.
+    """The scorer itself, called for all repeats together, in each sample.
 
     Attributes
     ----------
@@ -164,17 +163,15 @@ class ByScorer(Way):
         return True
 
     def _lost(self, known, donors, counts):
-        n_repeats, n = donors.shape
-        groups = even_slices(n_repeats, -(-n_repeats // 2))
-        lost, own = np.empty((len(groups), counts.shape[1])), np.arange(n)
-        for of_group, group in zip(lost, groups):
-            rows, moved = np.tile(own, len(donors[group])), donors[group].ravel()
-            outputs = {name: np.concatenate(of[group]) for name, of in known.items()}
-            for b, of_sample in enumerate(counts.T):
-                times = (of_sample[rows] + of_sample[moved]) // 2
-                base = np.bincount(rows, times, n).astype(np.intp)
-                before = self.score(self.known, own, base)
-                of_group[b] = before - self.score(outputs, rows, times)
+        (n_repeats, n), moved = donors.shape, donors.ravel()
+        lost, own = np.empty((1, counts.shape[1])), np.arange(n)
+        rows = np.tile(own, n_repeats)
+        outputs = {name: np.concatenate(of) for name, of in known.items()}
+        for b, of_sample in enumerate(counts.T):
+            times = (of_sample[rows] + of_sample[moved]) // 2
+            base = np.bincount(rows, times, n).astype(np.intp)
+            before = self.score(self.known, own, base)
+            lost[0, b] = before - self.score(outputs, rows, times)
         return lost
 
     def score(self, known, rows, times):

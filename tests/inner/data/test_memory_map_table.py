@@ -40,7 +40,7 @@ def test_workers_get_the_name_of_the_map(mapped):
     measure = SensitivityImportance(
         contrast="observed",
         estimation="sampled",
-        n_repeats=1,
+        n_draws=4,
         features=[0],
         random_state=0,
     )

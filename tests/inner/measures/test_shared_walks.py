@@ -27,7 +27,7 @@ def test_measures_that_share_a_walk():
     """Each one's callbacks see the steps of the shared walk; either may stop it."""
     first, second = Recorder(), Recorder(stop_after=3)
     measures = [
-        SensitivityImportance(scale=None).set_callbacks(first),
+        SensitivityImportance(scale=None, estimation="exact").set_callbacks(first),
         PartialDependenceImportance().set_callbacks(second),
     ]
     with pytest.warns(ImportanceWarning, match="no importance"):

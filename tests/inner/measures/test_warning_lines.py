@@ -31,7 +31,7 @@ CALLS = {
         )
     ).fit(LINEAR, X, Y),
     "tol": lambda: skvarimp.SensitivityImportance(
-        estimation="sampled", tol=1e-9, n_repeats=1, random_state=0
+        estimation="sampled", tol=1e-9, n_draws=4, random_state=0
     ).fit(LINEAR, X, Y),
     "trees": lambda: stopped(skvarimp.ImpurityImportance(surrogates=True)).fit(
         FOREST, X, Y

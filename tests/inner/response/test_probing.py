@@ -130,7 +130,7 @@ def test_rounding_and_another_number_are_said_apart(monkeypatch):
     monkeypatch.setattr(
         LinearResponse, "curves", lambda *a: np.float32(curves(*a)).astype(float)
     )
-    measure = SensitivityImportance(scale=None)
+    measure = SensitivityImportance(scale=None, estimation="exact")
     with pytest.warns(ResponseWarning, match="agrees with its own predict up to ro"):
         measure.fit(model, X)
     assert measure.response_path_ == "black box (rounding of the fast response)"

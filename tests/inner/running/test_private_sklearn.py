@@ -77,7 +77,7 @@ def test_import_without_the_vocabulary_of_constraints(monkeypatch):
 def test_a_missing_attribute_costs_speed_only(monkeypatch):
     """The model is asked itself, and the warning names the attribute."""
     model = SVR().fit(X, Y)
-    imp = SensitivityImportance(scale=None)
+    imp = SensitivityImportance(scale=None, estimation="exact")
     expected = imp.fit(model, X).importances_
     assert "black box" not in imp.response_path_
 

@@ -1,0 +1,492 @@
+"""Importances from donors drawn in strata: a walk over cells of each row's own.
+
+The values of a feature are cut into R strata of equal probability. Row i draws two
+donors A[r], B[r] in each stratum r, independently of each other. With u = (r + U) / R,
+U uniform in [0, 1), the inverse distribution function of the row's cells serves ties,
+weights, categories, joint values of groups and subgroups of donors alike. The mean
+over the 2 R donors of a function h of the moved response,
+
+    T[i] = (1 / 2R) sum_r (h(A[r]) + h(B[r])),
+
+has no bias. As A[r] and B[r] may stand for each other, its variance is estimated by
+
+    N[i] = (1 / 4R^2) sum_r (h(A[r]) - h(B[r]))^2.
+
+A mean over pairs of values of a symmetric kernel K with K(a, a) = 0 is
+
+    T[i] = (1 / R^2) sum_rs K(A[r], B[s]).
+
+Its variance is estimated by putting B[r] in the place of A[r], and the reverse (Efron &
+Stein 1981, "The jackknife estimate of variance", Annals of Statistics 9). That leaves
+out the pair within the stratum, where B[r] would be compared with itself. It is taken
+to change by `WITHIN` times as much as a pair with another stratum does: 0 times where
+the response rises along the values, 1 time where neighbours have nothing in common.
+
+Rows come in an order that is random where there are many. The mean over the first m of
+n rows lacks the others: as of a random sample without replacement, the variance is
+
+    (1 - m / n) m / (m - 1) sum_i v[i]^2 (T[i] - mean T)^2 + (m / n) sum_i v[i]^2 N[i],
+
+with v the weights of the m rows, which sum to 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skvarimp._data.statistics import divided
+from skvarimp._response.mean_curves import direction
+from skvarimp._response.reductions import Outcome
+from skvarimp._response.shape import Chunk
+from skvarimp._running.memory import slices
+
+N_BINS = 10  # of equal probability, over which drawn responses are averaged
+WITHIN = 0.5  # see the module
+DONOR_BINS = 2**13  # of neighbouring donors, whose mean contributions are averaged
+
+
+def strata(seed, n_rows, rows, before, n_draws):
+    """Points in [0, 1) for the draws of some rows, (n_draws, n): two in each stratum.
+
+    One stream holds the numbers of all rows, so that those of a row are the same in
+    any block of rows.
+
+    Parameters
+    ----------
+    seed : int
+    n_rows : int
+        How many rows there are.
+    rows : slice
+        Those wanted.
+    before : int
+        Draws that each row has made before.
+    n_draws : int
+    """
+    bits = np.random.PCG64(seed)
+    bits.advance(before * n_rows + rows.start * n_draws)
+    random = np.random.Generator(bits).random((rows.stop - rows.start, n_draws))
+    return (np.arange(n_draws) // 2 + random).T / (n_draws // 2)
+
+
+class DrawnCurves(Chunk):
+    """Responses of rows that are each moved to donors of their own.
+
+    Along the last axis follow A[0], B[0], A[1], B[1] and so on. Where other shapes give
+    sums over the rows, by cell, this one gives each draw's own number, (n_features,
+    n_outputs, n_rows, n_draws).
+
+    Parameters
+    ----------
+    margins : Margins
+    ice : ndarray of shape (1, n_outputs, n_rows, n_draws)
+    scale : ndarray of shape (n_outputs,)
+        What importances are divided by.
+
+    Attributes
+    ----------
+    noise : ndarray of shape (n_rows,) or None
+        Variance that drawing gives the rows' mean over the outputs, of pairs.
+    """
+
+    def __init__(self, margins, ice, scale):
+        super().__init__(margins, ice)
+        self.scale, self.noise = scale, None
+
+    def over_rows(self, values):
+        return values
+
+    def pairs(self):
+        return self._of_pairs(lambda a, b: np.abs(a - b))
+
+    def variances(self):
+        """A donor's own deviation is twice its part in the pairs, less the variance."""
+        rows, of_draws = self._of_pairs(lambda a, b: (a - b) ** 2 / 2)
+        return rows, 2 * of_draws - rows[..., np.newaxis]
+
+    def _of_pairs(self, kernel):
+        """Means of a kernel of A and B for the rows and for each draw; sets `noise`."""
+        a, b = self.ice[0, :, :, ::2], self.ice[0, :, :, 1::2]
+        factors = 1.0 / (len(self.scale) * self.scale)
+
+        def between(x, y):
+            return kernel(x[..., :, np.newaxis], y[..., np.newaxis, :])
+
+        def mean(pairs):
+            return np.einsum("oirs,o->irs", pairs, factors)
+
+        pairs, n_strata = between(a, b), a.shape[-1]
+        both = mean(pairs)
+        own = np.einsum("irr->ir", both)
+        # B[r] in the place of A[r] beside the B[s] of other strata, and the reverse
+        for_a = mean(between(b, b)).sum(axis=2) - (both.sum(axis=2) - own)
+        for_b = mean(between(a, a)).sum(axis=2) - (both.sum(axis=1) - own)
+        squares = ((for_a**2 + for_b**2) / 2).sum(axis=1)
+        others = n_strata - 1
+        self.noise = squares * (1 + WITHIN / others) ** 2 / n_strata**4
+        of_draws = np.stack([pairs.mean(axis=3), pairs.mean(axis=2)], axis=3)
+        return pairs.mean(axis=(2, 3))[np.newaxis], of_draws.reshape(self.ice.shape)
+
+
+@dataclass
+class DonorBins:
+    """Cells of a move joined to bins of neighbours, where there are many cells.
+
+    Attributes
+    ----------
+    of_cell : ndarray of shape (n_cells,)
+        The bin of each cell. Bins hold cells of one level, missing values apart.
+    probabilities, chances : ndarray of shape (n_bins,)
+        As those of a `Move`.
+    levels : ndarray of shape (n_bins,)
+    known : ndarray of bool of shape (n_bins,)
+        Which bins hold values that have an order.
+    """
+
+    of_cell: np.ndarray
+    probabilities: np.ndarray
+    chances: np.ndarray
+    levels: np.ndarray
+    known: np.ndarray
+
+    @classmethod
+    def of(cls, move):
+        """Those of a move."""
+        chances, levels = move.chances, move.levels
+        known = move.known if move.ordered else np.zeros(move.n_cells, dtype=bool)
+        begins = np.ones(move.n_cells, dtype=bool)
+        if move.n_cells > DONOR_BINS:
+            middle = np.cumsum(chances) - chances / 2
+            keys = np.stack([(middle * DONOR_BINS).astype(np.intp), levels, known])
+            begins[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
+        first = np.flatnonzero(begins)
+        return cls(
+            np.cumsum(begins) - 1,
+            np.add.reduceat(move.probabilities, first),
+            np.add.reduceat(chances, first),
+            levels[first],
+            known[first],
+        )
+
+    def direction(self, sums, size):
+        """Of the mean curve, (1, n_outputs), which is known in bins of its values.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (4 + n_outputs, n_bins)
+            See `DrawnRows`.
+        size : ndarray of shape (n_outputs,)
+            Largest response.
+        """
+        weights, sums = sums[1], sums[4:]
+        drawn = self.known & (weights > 0)
+        if not drawn.any():
+            return np.full((1, len(sums)), np.nan)
+        chances, levels = self.probabilities, self.levels
+        # the probabilities of each level sum to 1
+        middle = np.cumsum(chances) - chances / 2 - levels
+        bins = np.minimum(middle * N_BINS - 1e-9, N_BINS - 1).astype(int)
+        used, bins = np.unique((levels * N_BINS + bins)[drawn], return_inverse=True)
+        of_bins = np.bincount(bins, weights[drawn])
+        mean = np.stack([np.bincount(bins, s[drawn]) for s in sums]) / of_bins
+        mass = np.bincount(bins, (self.chances / chances)[drawn]) / np.bincount(bins)
+        chances = np.bincount(bins, chances[drawn])
+        return direction(mean * mass, chances, size, used // N_BINS)[np.newaxis]
+
+
+@dataclass
+class DrawnRows:
+    """What the draws of some rows say of a feature.
+
+    Attributes
+    ----------
+    n_draws : int
+        Of each row.
+    means, noise : ndarray of shape (n_rows,)
+        Each row's mean contribution over the outputs, and its variance by drawing.
+    outputs : ndarray of shape (n_outputs,)
+        Weighted sums over the rows of their mean contributions.
+    moved : ndarray of shape (n_outputs_of_the_model, n_rows)
+        Each row's mean response, moved minus unmoved.
+    sums : ndarray of shape (4 + n_outputs_of_the_model, n_bins)
+        Over the draws of each bin of donors: count, weight, weighted mean contribution
+        over the outputs, weighted square of it, and weighted response, moved minus
+        unmoved.
+    largest : float
+        Largest size of a draw's contribution.
+    """
+
+    n_draws: int
+    means: np.ndarray
+    noise: np.ndarray
+    outputs: np.ndarray
+    moved: np.ndarray
+    sums: np.ndarray
+    largest: float
+
+    def followed_by(self, other):
+        """With other rows, which follow these."""
+        return DrawnRows(
+            self.n_draws,
+            np.concatenate([self.means, other.means]),
+            np.concatenate([self.noise, other.noise]),
+            self.outputs + other.outputs,
+            np.concatenate([self.moved, other.moved], axis=1),
+            self.sums + other.sums,
+            max(self.largest, other.largest),
+        )
+
+    def with_further(self, other):
+        """With further draws of the same rows."""
+        n_draws = self.n_draws + other.n_draws
+        a, b = self.n_draws / n_draws, other.n_draws / n_draws
+        return DrawnRows(
+            n_draws,
+            a * self.means + b * other.means,
+            a**2 * self.noise + b**2 * other.noise,
+            a * self.outputs + b * other.outputs,
+            a * self.moved + b * other.moved,
+            self.sums + other.sums,
+            max(self.largest, other.largest),
+        )
+
+
+@dataclass
+class StrataDraws:
+    """Draws of the features of a walk; see the module.
+
+    Parameters
+    ----------
+    walk : Walk
+        Over all rows, of one request.
+    reduction : RowMean
+    scale : ndarray of shape (n_outputs,)
+        What importances are divided by.
+    seeds : ndarray of shape (n_features,)
+        One per feature, so that the numbers do not depend on the order of the work.
+    order : ndarray of shape (n_rows,)
+        Positions of the evaluated rows, in the order in which they are drawn.
+    done : str
+        What was drawn, in words.
+    """
+
+    walk: object
+    reduction: object
+    scale: np.ndarray
+    seeds: np.ndarray
+    order: np.ndarray
+    done: str = ""
+
+    def drawn(self, task):
+        """`DrawnRows` of some features, from the same calls of the model.
+
+        Parameters
+        ----------
+        task : (list of int, slice, int, int)
+            The features, the rows as places in the order, draws that each of these has
+            made before, and those to make.
+
+        Returns
+        -------
+        list of DrawnRows
+        """
+        features, rows, before, n_draws = task
+        most = max(1, len(self.scale) * n_draws * len(features))
+        found = [None] * len(features)
+        for part in slices(rows.stop - rows.start, most):
+            some = slice(rows.start + part.start, rows.start + part.stop)
+            news = self._drawn_at_once(features, some, before, n_draws)
+            for at, new in enumerate(news):
+                found[at] = new if found[at] is None else found[at].followed_by(new)
+        return found
+
+    def _drawn_at_once(self, features, rows, before, n_draws):
+        walk, at = self.walk, self.order[rows]
+        asked, moves = [], [walk.moves[e] for e in features]
+        for e, move in zip(features, moves):
+            points = strata(int(self.seeds[e]), len(self.order), rows, before, n_draws)
+            asked.append(move.drawn(points, walk.rows[at]))
+        base = np.ascontiguousarray(walk.base[:, at])
+        curves = curves_at(walk.response, walk.table, walk.rows[at], moves, base, asked)
+        margins = walk.margins(at, np.full((1, n_draws), 1.0 / n_draws))
+        return [
+            self._summed(move, margins, cells, of_move)
+            for move, cells, of_move in zip(moves, asked, curves)
+        ]
+
+    def _summed(self, move, margins, cells, curves):
+        """`DrawnRows` from the cells (n_draws, n_rows) and the curves there."""
+        shape = DrawnCurves(margins, curves[np.newaxis], self.scale)
+        state = self.reduction.reduce(shape)
+        rows, of_draws, weights = state.rows[0], state.cells[0], margins.weights
+        n_outputs = len(of_draws)
+        rows = rows[:n_outputs] / self.scale[:n_outputs, np.newaxis]
+        factors = 1.0 / (n_outputs * self.scale[:n_outputs])
+        of_draws = np.einsum("oik,o->ik", of_draws, factors)
+        n_draws, noise = of_draws.shape[1], shape.noise
+        if noise is None:
+            gaps = of_draws[:, ::2] - of_draws[:, 1::2]
+            noise = (gaps**2).sum(axis=1) / n_draws**2
+        moved = curves - margins.base[0][:, :, np.newaxis]
+        bins = DonorBins.of(move)
+        at, n_bins = bins.of_cell[cells.T].ravel(), len(bins.chances)
+        w = np.repeat(weights, n_draws)
+        flat, drifts = of_draws.ravel(), moved.reshape(len(moved), -1)
+        numbers = (None, w, w * flat, w * flat**2, *(w * drifts))
+        return DrawnRows(
+            n_draws,
+            rows.mean(axis=0),
+            noise,
+            rows @ weights,
+            moved.mean(axis=2),
+            np.stack([np.bincount(at, of_kind, n_bins) for of_kind in numbers]),
+            float(np.abs(of_draws).max(initial=0.0)),
+        )
+
+    def finished(self, e, found):
+        """The `Outcome` of a feature from its `DrawnRows`, the first of the order."""
+        walk, move, m = self.walk, self.walk.moves[e], len(found.means)
+        evaluated, weights, n = self.order[:m], walk.weights, len(self.order)
+        w = weights[evaluated]
+        share = float(w.sum()) if m < n else 1.0
+        importances = found.outputs / share
+        theta = importances.mean()
+        rho = found.means - theta
+        squares = w**2 @ rho**2
+        noise = float(w**2 @ found.noise)
+        error = (m / n) * noise
+        if m < n:
+            error += (1 - m / n) * m / max(m - 1, 1) * squares
+        error = np.sqrt(error) / share
+        psi = np.zeros(n)
+        psi[evaluated] = rho / share
+        # rows that are not evaluated count through those that are
+        excess = squares * (1 / share**2 - 1 / share) + noise / share
+        bins = DonorBins.of(move)
+        if move.codes is not None and self.reduction.donor_factor:
+            factor, n_bins = self.reduction.donor_factor, len(bins.chances)
+            levels = theta + gaps_of_levels(bins, found.sums)
+            means, of_means = donor_means(found.sums, levels)
+            codes = bins.of_cell[move.codes[walk.rows]]
+            psi += factor * means[codes]
+            of_squares = walk.units.squares_by_cell(codes, n_bins)
+            excess += factor**2 * (of_squares @ of_means)
+        psi += self._through_scale(importances)
+        variance = np.sum(walk.units.weighted_sums(psi) ** 2) - excess
+        standard = walk.units.error_of_squares(max(variance, 0.0))
+        psi = scaled_influences(psi, walk.units, standard)
+        finished = Outcome(self.reduction.offset + importances, standard, error)
+        finished.n_draws, finished.largest_draw = m * found.n_draws, found.largest
+        finished.skewness = walk.units.skewness(psi, standard)
+        finished.directions = bins.direction(found.sums, walk.size)
+        if walk.keep_rows:
+            self._keep_rows(finished, found, psi, share)
+        return finished
+
+    def _through_scale(self, importances):
+        """What the scale adds to the influences of all rows, (n_rows,) or 0."""
+        shares = self.reduction.shares_of_scale(self.walk, self.scale)
+        if shares is None:
+            return 0.0
+        return -np.einsum("o,oi->i", importances, shares) / len(importances)
+
+    def _keep_rows(self, finished, found, psi, share):
+        """Add the numbers of single rows: 0, or NaN, for those that were not drawn."""
+        evaluated, n = self.order[: len(found.means)], len(self.order)
+        contributions = np.zeros((1, n))
+        contributions[:, evaluated] = found.means / share
+        effects = np.full((1, len(found.moved), n), np.nan)
+        effects[0][:, evaluated] = -found.moved
+        finished.influences = psi[np.newaxis]
+        finished.contributions = self.reduction.offset + contributions
+        finished.effects = effects
+
+
+def curves_at(response, table, rows, moves, base, cells):
+    """The response of rows that each move to a few cells of their own.
+
+    Parameters
+    ----------
+    response : Response
+    table : Table
+    rows : ndarray of shape (n_rows,)
+    moves : list of Move
+    base : ndarray of shape (n_outputs, n_rows)
+    cells : list of ndarray of shape (n_draws, n_rows)
+
+    Returns
+    -------
+    list of ndarray of shape (n_outputs, n_rows, n_draws)
+    """
+    if not response.asks_model:
+        found = []
+        for move, of_move in zip(moves, cells):
+            of_one = response.at_cells(table, rows, [move], base, of_move[np.newaxis])[
+                0
+            ]
+            found.append(np.ascontiguousarray(of_one.swapaxes(1, 2)))
+        return found
+    asked, places = [], []
+    for move, of_move in zip(moves, cells):
+        keys = (np.arange(len(rows)) * move.n_cells + of_move).T.ravel()
+        # each moved row once; of many cells hardly two are the same
+        if move.n_cells < MANY_CELLS * len(of_move):
+            keys, place = np.unique(keys, return_inverse=True)
+        else:
+            place = slice(None)
+        at, cell = np.divmod(keys, move.n_cells)
+        moves_row = np.ones(len(at), dtype=bool)
+        if move.codes is not None:  # a row moved to its own value is the row itself
+            moves_row = move.codes[rows[at]] != cell
+        asked.append((rows[at[moves_row]], move, cell[moves_row]))
+        places.append((at, moves_row, place))
+    result = []
+    for found, (at, moves_row, place), c in zip(
+        response.at_several(table, asked), places, cells
+    ):
+        known = base[:, at]
+        known[:, moves_row] = found
+        result.append(known[:, place].reshape(len(base), len(rows), len(c)))
+    return result
+
+
+MANY_CELLS = 16  # times the draws
+
+
+def gaps_of_levels(bins, sums):
+    """Mean contribution of the donors of each bin's level, less that of all donors.
+
+    Parameters
+    ----------
+    bins : DonorBins
+    sums : ndarray of shape (4 + n_outputs, n_bins)
+        See `DrawnRows`.
+
+    Returns
+    -------
+    ndarray of shape (n_bins,)
+    """
+    _, weight, first, *_ = sums
+    of_level = np.bincount(bins.levels, first), np.bincount(bins.levels, weight)
+    return divided(*of_level)[bins.levels] - first.sum() / weight.sum()
+
+
+def donor_means(sums, level):
+    """Mean contribution of the donors of each bin minus a level, and its variance."""
+    count, weight, first, second, *_ = sums
+    mean = divided(first, weight)
+    spread = np.maximum(divided(second, weight) - mean**2, 0.0)
+    several = count > 1
+    within = spread * count / np.maximum(count - 1, 1)
+    pooled = within[several].mean() if several.any() else 0.0
+    noise = divided(np.where(several, within, pooled), count)
+    return np.where(count > 0, mean - level, 0.0), noise
+
+
+def scaled_influences(psi, units, error):
+    """Influences estimated from draws, with mean 0 and a standard error that is known.
+
+    Drawing adds noise to each row's influence; it is shrunk by what the noise adds.
+    """
+    psi = psi - units.weights @ psi
+    size = units.error(psi)
+    return psi * (error / size if size > 0 else error)

@@ -1,0 +1,388 @@
+"""Donors drawn in strata and rows drawn at random, against the exact numbers."""
+
+import joblib
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    VotingRegressor,
+)
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+
+from skvarimp import PermutationImportance, SensitivityImportance
+from skvarimp._response.drawing import strata
+from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS
+from skvarimp.exceptions import ImportanceWarning
+
+N = 400
+
+
+def rows(n=N, seed=0):
+    """Continuous, three-valued and unused inputs, with weights."""
+    random = np.random.RandomState(seed)
+    X = np.column_stack([random.randn(n), random.randint(0, 3, n), random.randn(n, 2)])
+    return X, random.uniform(0.2, 2.0, n)
+
+
+def response(X):
+    """Two outputs with interactions; column 3 is unused."""
+    return np.column_stack([X[:, 0] * (1 + X[:, 1]), X[:, 2] * np.abs(X[:, 0])])
+
+
+X, WEIGHTS = rows()
+FEATURES = [0, 1, 2, 3, [0, 2]]
+
+
+def importance(contrast, **parameters):
+    """Unscaled, of five features, one of them a group."""
+    imp = SensitivityImportance(
+        contrast=contrast, scale=None, features=FEATURES, **parameters
+    )
+    return imp.fit(response, X, sample_weight=WEIGHTS)
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed"])
+def test_draws_converge_to_exact(contrast):
+    """Within four errors of drawing, and those below 1% with a hundred strata."""
+    exact = importance(contrast, estimation="exact")
+    drawn = importance(contrast, estimation="sampled", n_draws=200, random_state=0)
+    assert np.all(drawn.n_draws_ == 200 * N)
+    gap = np.abs(drawn.importances_ - exact.importances_)
+    assert np.all(gap <= 4 * drawn.monte_carlo_errors_ + 1e-14)
+    assert np.all(drawn.monte_carlo_errors_ <= 0.01 * exact.importances_)
+    assert drawn.importances_[3] == 0
+    np.testing.assert_allclose(
+        drawn.importances_per_output_, exact.importances_per_output_, rtol=0.05
+    )
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
+def test_rows_converge_to_exact(contrast):
+    """Within four errors of drawing; all rows are exact, without an error."""
+    exact = importance(contrast, estimation="exact", grid=30)
+    how = {"estimation": "rows", "grid": 30, "random_state": 0}
+    some = importance(contrast, n_draws=4, **how)
+    assert some.estimation_ == "rows"
+    assert np.all(some.n_draws_ < N)
+    gap = np.abs(some.importances_ - exact.importances_)
+    assert np.all(gap <= 4 * some.monte_carlo_errors_ + 1e-14)
+    every = importance(contrast, n_draws=60, **how)
+    assert np.all(every.n_draws_ == N)
+    np.testing.assert_allclose(every.importances_, exact.importances_, rtol=1e-12)
+    assert np.all(every.monte_carlo_errors_ <= 1e-12 * exact.importances_)
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
+def test_standard_errors_of_rows(contrast):
+    """Those of all rows, whichever were drawn: on average within a tenth."""
+    exact = importance(contrast, estimation="exact", grid=30).standard_errors_
+    how = {"estimation": "rows", "grid": 30, "n_draws": 8}
+    drawn = [importance(contrast, random_state=s, **how) for s in range(8)]
+    assert np.all(drawn[0].n_draws_ < N)
+    squares = np.mean([imp.standard_errors_**2 for imp in drawn], axis=0)
+    np.testing.assert_allclose(np.sqrt(squares), exact, rtol=0.1)
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed"])
+def test_standard_errors_of_six_draws(contrast):
+    """What drawing adds to the influences is taken off: on average within a tenth."""
+    exact = importance(contrast, estimation="exact").standard_errors_
+    drawn = [
+        importance(contrast, estimation="sampled", random_state=s).standard_errors_
+        for s in range(8)
+    ]
+    squares = np.mean(np.square(drawn), axis=0)
+    np.testing.assert_allclose(np.sqrt(squares), exact, rtol=0.1)
+
+
+def test_points_of_a_row_are_two_in_each_stratum():
+    """The same ones in any block of rows, and others for further draws."""
+    points = strata(3, 50, slice(0, 50), 0, 8)
+    assert points.shape == (8, 50)
+    np.testing.assert_array_equal(np.floor(points * 4)[:, 0], [0, 0, 1, 1, 2, 2, 3, 3])
+    np.testing.assert_array_equal(strata(3, 50, slice(20, 31), 0, 8), points[:, 20:31])
+    further = strata(3, 50, slice(0, 50), 8, 8)
+    assert not np.any(further == points)
+    numbers = np.random.default_rng(np.random.PCG64(3)).random((2, 50, 8))
+    shifted = (np.arange(8) // 2 + numbers[1]).T / 4
+    np.testing.assert_array_equal(further, shifted)
+
+
+def test_auto_draws_rows_for_the_range():
+    """Exact where it costs at most three times as much."""
+
+    def model(X):
+        return X[:, 0]
+
+    few = np.random.RandomState(0).randn(12, 1)
+    assert fitted("range", "all", few, model).estimation_ == "exact"
+    large = np.random.RandomState(0).randn(3000, 1)
+    assert fitted("range", "auto", large, model).estimation_ == "exact"
+    imp = fitted("range", "all", large, model)
+    assert imp.estimation_ == "rows"
+    assert imp.n_draws_.tolist() == [80]
+    assert imp.importances_[0] == pytest.approx(np.ptp(large))
+
+
+def fitted(contrast, grid, X, model, n_draws=4):
+    """Unscaled."""
+    imp = SensitivityImportance(
+        contrast=contrast, grid=grid, scale=None, n_draws=n_draws, random_state=0
+    )
+    return imp.fit(model, X)
+
+
+def test_auto_knows_what_groups_and_votes_cost():
+    """Groups of continuous columns have as many joint values as rows; votes no form."""
+    random = np.random.RandomState(0)
+    X = random.randn(3000, 3)
+    y = X[:, 0] * X[:, 1]
+    boosting = HistGradientBoostingRegressor(max_iter=10, random_state=0).fit(X, y)
+    imp = SensitivityImportance(scale=None, n_draws=4, random_state=0)
+    assert imp.fit(boosting, X).estimation_ == "exact"
+    grouped = clone(imp).set_params(features=[[0, 1]])
+    assert grouped.fit(boosting, X).estimation_ == "sampled"
+    lost = PermutationImportance(features=[[0, 1]], n_draws=4, random_state=0)
+    assert lost.fit(boosting, X, y).estimation_ == "sampled"
+    # every member's curves are formed: the square of the rows, some numbers each
+    vote = VotingRegressor([("line", Ridge()), ("trees", boosting)]).fit(X, y)
+    more = np.vstack([X, X + 0.001, X + 0.002])
+    assert imp.fit(vote, more).estimation_ == "sampled"
+    assert imp.fit(boosting, more).estimation_ == "exact"
+
+
+# --- stopping ------------------------------------------------------------------
+
+
+def graded(X):
+    """Features of importance 1, .1 and .01, each interacting with another input."""
+    return (X[:, 0] + 0.1 * X[:, 1] + 0.01 * X[:, 2]) * np.exp(X[:, 3] / 2)
+
+
+GRADED = np.random.RandomState(0).randn(500, 4)
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed"])
+def test_tolerance_is_reached_after_different_numbers_of_draws(contrast):
+    """The important feature is drawn longest; every error ends below the tolerance."""
+    parameters = {"contrast": contrast, "scale": None, "grid": 50}
+    exact = SensitivityImportance(estimation="exact", **parameters).fit(graded, GRADED)
+    imp = SensitivityImportance(
+        estimation="sampled", tol=0.001, random_state=0, **parameters
+    ).fit(graded, GRADED)
+    first, second, third, _ = imp.n_draws_
+    assert first > third
+    assert first >= second >= third
+    goal = 0.001 * imp.importances_.max()
+    assert np.all(imp.monte_carlo_errors_ < goal)
+    assert np.all(np.abs(imp.importances_ - exact.importances_) < 4 * goal)
+    assert "draws of each of 500 rows" in imp.response_path_
+
+
+def test_by_default_more_rows_than_a_block_are_drawn_until_enough():
+    """The first block where the error is small beside the largest importance."""
+    Z = np.random.RandomState(0).randn(BLOCK_ROWS * 4, 3)
+    calls = []
+
+    def model(X):
+        calls.append(len(X))
+        return 3 * X[:, 0] + 0.1 * X[:, 1] * np.exp(X[:, 0] / 2)
+
+    exact = 6 / np.sqrt(np.pi)  # 3 E|V' - V''| for normal values
+    imp = SensitivityImportance(scale=None, random_state=0).fit(model, Z)
+    assert np.all(imp.n_draws_ == 6 * BLOCK_ROWS)
+    assert sum(calls) <= len(Z) + 3 * 6 * BLOCK_ROWS
+    error = np.hypot(imp.monte_carlo_errors_, imp.standard_errors_)
+    assert abs(imp.importances_[0] - exact) < 4 * error[0]
+    assert "6 draws of each of 10000 of 40000 rows" in imp.response_path_
+    # a heavy tail: as many rows as there may be
+    imp.fit(lambda X: np.exp(2 * X[:, 0]) * X[:, 1], Z)
+    assert imp.n_draws_[0] == 6 * MOST_ROWS
+    imp.set_params(tol=None).fit(model, Z)
+    assert np.all(imp.n_draws_ == 6 * len(Z))
+
+
+def test_equal_draws_are_no_proof():
+    """An unused input is 0 within 3 / n of the largest change after 2000 draws."""
+    imp = SensitivityImportance(
+        estimation="sampled", tol=0.05, scale=None, random_state=0
+    )
+    Z = np.column_stack([GRADED, GRADED[:, 0]])
+    imp.fit(graded, Z)
+    assert imp.importances_[4] == 0
+    assert imp.n_draws_[4] >= 2000
+    largest = np.ptp(graded(Z))
+    assert imp.monte_carlo_errors_[4] >= 3 * largest / imp.n_draws_[4] * (1 - 1e-12)
+
+
+def rare(n=1000):
+    """An input that acts on 0.5% of the rows only."""
+    random = np.random.RandomState(0)
+    X = np.column_stack([random.randn(n, 2), np.arange(n) < n // 200])
+    return X[random.permutation(n)]
+
+
+def acts_rarely(X):
+    """Column 1 acts where column 2 is 1."""
+    return X[:, 0] + (X[:, 2] == 1) * X[:, 1]
+
+
+@pytest.mark.parametrize("tol", [0.5, 0.02, "auto"])
+def test_rare_effects_are_not_declared_zero(tol):
+    """All draws 0 is no proof of 0: found in at least 29 of 30 seeds."""
+    imp = SensitivityImportance(estimation="sampled", tol=tol, scale=None)
+    found = 0
+    for seed in range(30):
+        imp.set_params(random_state=seed).fit(acts_rarely, rare())
+        found += bool(imp.importances_[1] > 0 and imp.importances_[2] > 0)
+    assert found >= 29
+
+
+def test_what_is_not_reached_is_said():
+    """A number as `tol` that draws cannot reach ends at a limit, with a warning."""
+    imp = SensitivityImportance(
+        estimation="sampled", tol=1e-9, n_draws=4, scale=None, random_state=0
+    )
+    with pytest.warns(ImportanceWarning, match=r"tol=1e-09 was not reached for 4 of 4"):
+        imp.fit(graded, GRADED[:50])
+    assert np.all(imp.n_draws_ == 64 * 4 * 50)
+    with pytest.warns(ImportanceWarning, match="within max_evaluations=2000"):
+        imp.set_params(max_evaluations=2000).fit(graded, GRADED[:50])
+
+
+def test_draws_do_not_depend_on_n_jobs():
+    """The seeds belong to the features, the drawn rows to all."""
+    model = KNeighborsRegressor(5).fit(GRADED, graded(GRADED))
+    for estimation in ("sampled", "rows"):
+        parameters = dict(estimation=estimation, tol=0.05, scale=None)
+
+        def run(**more):
+            imp = SensitivityImportance(grid=10, **parameters, **more)  # noqa: B023
+            imp.fit(model, GRADED)
+            return np.concatenate([imp.importances_, imp.n_draws_])
+
+        one = run(random_state=0)
+        with joblib.parallel_config(backend="threading"):
+            assert np.array_equal(one, run(random_state=0, n_jobs=2))
+        if estimation == "sampled":
+            assert not np.array_equal(one, run(random_state=1))
+            generator = np.random.default_rng(0)
+            assert not np.array_equal(
+                run(random_state=generator), run(random_state=generator)
+            )
+
+
+NUMBERS = "importances_", "standard_errors_", "monte_carlo_errors_", "influences_"
+
+
+@pytest.mark.parametrize("tol", [None, 0.01])
+def test_draws_do_not_depend_on_memory(tol):
+    """Blocks of rows draw the numbers that all at once would."""
+    parameters = dict(estimation="sampled", tol=tol, n_draws=30, random_state=0)
+    expected = importance("pairs", keep_rows=True, **parameters)
+    with config_context(working_memory=0.2):  # a block is a few rows
+        found = importance("pairs", keep_rows=True, **parameters)
+    for name in NUMBERS:
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-12
+        )
+
+
+def friedman(X):
+    """Friedman's function of five columns, after the first one's rounding to fifths."""
+    return (
+        10 * np.sin(np.pi * X[:, 0] * X[:, 1])
+        + 20 * (X[:, 2] - 0.5) ** 2
+        + 10 * X[:, 3]
+        + 5 * (X[:, 4] == 2)
+    )
+
+
+def mixed_rows(n=250):
+    """Two continuous columns, a rounded one, a tied one and codes of categories."""
+    random = np.random.RandomState(1)
+    X = random.uniform(size=(n, 5))
+    X[:, 2] = np.round(X[:, 2], 1)
+    X[:, 4] = random.choice(4, n, p=[0.55, 0.25, 0.15, 0.05])
+    return X, friedman(X) + random.randn(n), random.randint(1, 4, n)
+
+
+MEASURES = {
+    "pairs": SensitivityImportance(scale=None),
+    "observed": SensitivityImportance(contrast="observed", scale=None),
+    "squared error": PermutationImportance(),
+    "absolute error": PermutationImportance(loss="absolute_error"),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("n_draws", [4, 6])
+@pytest.mark.parametrize("name", MEASURES)
+def test_drawing_is_unbiased_and_knows_its_error(name, n_draws):
+    """Over 400 seeds, z has mean 0 within 4 / 20 and a deviation of 0.7 to 1.1.
+
+    Of weighted rows, of numeric, tied, categorical and grouped features, in
+    neighbourhoods of a nearest-neighbour model.
+    """
+    X, y, weights = mixed_rows()
+    model = KNeighborsRegressor(7).fit(X, y)
+    features = [0, 2, 4, [1, 3]]
+    exact = clone(MEASURES[name]).set_params(estimation="exact", features=features)
+    exact.fit(model, X, y, sample_weight=weights)
+    drawn = clone(exact).set_params(estimation="sampled", n_draws=n_draws)
+    z = []
+    for seed in range(400):
+        drawn.set_params(random_state=seed).fit(model, X, y, sample_weight=weights)
+        gap = drawn.importances_ - exact.importances_
+        z.append(gap / drawn.monte_carlo_errors_)
+    assert np.all(np.abs(np.mean(z, axis=0)) < 4 / 20)
+    spread = np.std(z, axis=0)
+    assert np.all((spread > 0.7) & (spread < 1.1))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", MEASURES)
+def test_drawn_rows_know_their_error(name):
+    """The same where only some of the rows are drawn, for a limit."""
+    X, y, weights = mixed_rows(1000)
+    features = [0, 2, 4, [1, 3]]
+    exact = clone(MEASURES[name]).set_params(estimation="exact", features=features)
+    exact.fit(friedman, X, y, sample_weight=weights)
+    drawn = clone(exact).set_params(
+        estimation="sampled", max_evaluations=1000 + 4 * 4 * 300
+    )
+    z = []
+    for seed in range(400):
+        drawn.set_params(random_state=seed).fit(friedman, X, y, sample_weight=weights)
+        gap = drawn.importances_ - exact.importances_
+        z.append(gap / drawn.monte_carlo_errors_)
+    assert drawn.n_draws_[0] == 4 * 300
+    assert np.all(np.abs(np.mean(z, axis=0)) < 4 / 20)
+    spread = np.std(z, axis=0)
+    assert np.all((spread > 0.7) & (spread < 1.1))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", MEASURES)
+def test_six_draws_are_precise(name):
+    """The error of drawing is at most half of the standard error."""
+    random = np.random.RandomState(0)
+    X = random.uniform(size=(500, 5))
+    y = friedman(X) + random.randn(500)
+    model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
+    drawn = clone(MEASURES[name]).set_params(estimation="sampled", random_state=0)
+    drawn.fit(model.predict, X, y)
+    share = drawn.monte_carlo_errors_ / drawn.standard_errors_
+    assert share[:4].max() < 0.5
+    assert share[:4].mean() < 1 / 3
+
+
+def test_exact_ignores_draws_and_tol():
+    """Nothing is drawn, so nothing is said of draws."""
+    imp = SensitivityImportance(estimation="exact", tol=0.1, scale=None)
+    imp.fit(graded, GRADED[:50])
+    assert imp.n_draws_ is None
+    assert imp.monte_carlo_errors_ is None
