@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from rivals_published import hidimstat_cfi, hidimstat_loco, sage_values
-from simulations import TARGETS, chamma, chosen
+from simulations import TARGETS, chamma, chooser, chosen
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
@@ -92,15 +92,17 @@ def run(options):
     path, done = Path(options.file), set()
     if path.exists():
         known = [json.loads(line) for line in path.read_text("utf8").splitlines()]
-        done = {(r["seed"], r["target"], r["method"]) for r in known}
+        done = {(r["seed"], r["target"], r["method"], r["choice"]) for r in known}
     for seed in range(options.first, options.runs):
         for target in options.targets:
             for method in options.methods:
-                if (seed, target, method) in done:
+                if (seed, target, method, options.choice) in done:
                     continue
                 X, y, is_signal = chamma(seed, target)
                 start = time.process_time()
-                name, model = chosen(X, y)
+                name, model = "in folds", chooser(y)
+                if options.choice == "all":
+                    name, model = chosen(X, y)
                 of_choice = time.process_time() - start
                 importances, pvalues = METHODS[method](model, X, y, seed)
                 seconds = time.process_time() - start
@@ -108,6 +110,7 @@ def run(options):
                     "seed": seed,
                     "target": target,
                     "method": method,
+                    "choice": options.choice,
                     "model": name,
                     "cpu": seconds,
                     "cpu_of_choice": of_choice,
@@ -139,7 +142,8 @@ def report(options):
     lines = Path(options.file).read_text("utf8").splitlines()
     by_case = {}
     for line in map(json.loads, lines):
-        by_case.setdefault((line["method"], line["target"]), []).append(line)
+        if line["choice"] == options.choice:
+            by_case.setdefault((line["method"], line["target"]), []).append(line)
     print(
         "method            target    runs  AUC            type I error   power   "
         "       CPU s  (longest)"
@@ -178,6 +182,7 @@ def main():
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--targets", nargs="*", choices=TARGETS, default=TARGETS)
+    parser.add_argument("--choice", choices=("folds", "all"), default="folds")
     parser.add_argument(
         "--methods", nargs="*", choices=list(METHODS), default=["residuals"]
     )

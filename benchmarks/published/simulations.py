@@ -5,6 +5,7 @@ Needs scikit-learn only, so that rivals may run in an environment of their own.
 
 import numpy as np
 from scipy.linalg import toeplitz
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -103,3 +104,42 @@ def chosen(X, y):
     scores = {n: cross_val_score(m, X, y, **how).mean() for n, m in models.items()}
     name = max(scores, key=scores.get)
     return name, models[name]
+
+
+class _Chosen(BaseEstimator):
+    """Chooses among the families on the rows that it is fitted on, and fits one.
+
+    Refitted in folds, it never sees the held-out rows, for the choice neither.
+    """
+
+    def fit(self, X, y):
+        """Choose by `chosen`, then fit on all of these rows."""
+        self.name_, model = chosen(X, y)
+        self.model_ = model.fit(X, y)
+        return self
+
+    def predict(self, X):
+        """Of the model chosen."""
+        return self.model_.predict(X)
+
+
+class ChosenRegressor(RegressorMixin, _Chosen):
+    """Of regressors."""
+
+
+class ChosenClassifier(ClassifierMixin, _Chosen):
+    """Of classifiers."""
+
+    @property
+    def classes_(self):
+        """Of the model chosen."""
+        return self.model_.classes_
+
+    def predict_proba(self, X):
+        """Of the model chosen."""
+        return self.model_.predict_proba(X)
+
+
+def chooser(y):
+    """An unfitted model that chooses for itself wherever it is fitted."""
+    return ChosenClassifier() if y.dtype.kind == "i" else ChosenRegressor()
