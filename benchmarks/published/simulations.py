@@ -1,4 +1,4 @@
-"""The simulated data of two publications, and how a model is chosen for them.
+"""The simulated data of publications, and how a model is chosen for some of them.
 
 Needs scikit-learn only, so that rivals may run in an environment of their own.
 """
@@ -143,3 +143,70 @@ class ChosenClassifier(ClassifierMixin, _Chosen):
 def chooser(y):
     """An unfitted model that chooses for itself wherever it is fitted."""
     return ChosenClassifier() if y.dtype.kind == "i" else ChosenRegressor()
+
+
+def autoregressive(seed, p, size, n=400, share=0.1):
+    """X, y and which columns are signals: the set-up of knockpy's first example.
+
+    Correlations 0.5^|i - j|, a share of the coefficients plus or minus `size`, noise 1.
+    """
+    random = np.random.default_rng(seed)
+    root = np.linalg.cholesky(toeplitz(0.5 ** np.arange(p)))
+    X = random.standard_normal((n, p)) @ root.T
+    slopes = np.zeros(p)
+    signals = random.choice(p, int(share * p), replace=False)
+    slopes[signals] = size * random.choice([-1.0, 1.0], len(signals))
+    return X, X @ slopes + random.standard_normal(n), slopes != 0
+
+
+BLANKET = ("parent a", "parent b", "child", "spouse")
+
+
+def gaussian_graph(seed, n):
+    """Columns by name, and y: a linear Gaussian graph.
+
+    grandparents -> parents -> y -> child -> grandchild, spouse -> child, parent a ->
+    sibling, spouse -> stepchild, and a column of noise. Slopes 1, noise of variance 1.
+    Given its Markov blanket, y is independent of all other columns.
+    """
+    random = np.random.default_rng(seed)
+    names = ("grandparent a", "grandparent b", "spouse", "noise")
+    X = {name: random.standard_normal(n) for name in names}
+
+    def effect(*causes):
+        return sum(causes) + random.standard_normal(n)
+
+    X["parent a"] = effect(X["grandparent a"])
+    X["parent b"] = effect(X["grandparent b"])
+    y = effect(X["parent a"], X["parent b"])
+    X["child"] = effect(y, X["spouse"])
+    X["grandchild"] = effect(X["child"])
+    X["sibling"] = effect(X["parent a"])
+    X["stepchild"] = effect(X["spouse"])
+    return X, y
+
+
+LEVELS = (2, 4, 10, 20)
+
+
+def columns_of_many_levels(seed, strength, kind, n=1000):
+    """X and y of Zhou & Hooker (2021), section 3.3.
+
+    One normal column, and columns with 2, 4, 10 and 20 equally likely values. y depends
+    on the second column, if on any: "classes" have P(y = 1) = 1/2 plus or minus half
+    the strength, "regression" has the strength as slope and noise of variance 1.
+    """
+    random = np.random.default_rng(seed)
+    codes = [random.integers(0, k, n) for k in LEVELS]
+    X = np.column_stack([random.standard_normal(n), *codes])
+    if kind == "classes":
+        chance = 0.5 + strength * (X[:, 1] - 0.5)
+        return X, (random.random(n) < chance).astype(int)
+    return X, strength * X[:, 1] + random.standard_normal(n)
+
+
+def two_columns(seed, n=10_000):
+    """X and y of the example of Williamson et al.: y = 1 + x1 / 2 + 3 x2 / 4 + e."""
+    random = np.random.default_rng(seed)
+    X = random.standard_normal((n, 2))
+    return X, 1 + X @ [0.5, 0.75] + random.standard_normal(n)
