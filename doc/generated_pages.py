@@ -9,7 +9,6 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 from skvarimp import compare_importances
-from skvarimp._models.readers.pipelines import SMOOTH
 from skvarimp._models.registry import REGISTRY, UNREAD
 from skvarimp._models.transformers import AFFINE, COLUMNWISE
 
@@ -37,7 +36,6 @@ FAMILIES = {
     "catboost": "trees",
     "read_componentwise": "linear",
     "read_coxnet": "linear",
-    "pipelines": "interpolated",
     "read_support_vectors": "kernel machine",
     "read_kernel_ridge": "kernel machine",
     "read_perceptron": "network",
@@ -82,14 +80,10 @@ def write_supported_models(app):
     for package, steps in _by_library(COLUMNWISE).items():
         lines.append(f"- {package}: {', '.join(steps)}.")
     lines.append("")
-    mixing, smooth = ", ".join(_names(AFFINE)), ", ".join(_names(SMOOTH))
+    mixing = ", ".join(_names(AFFINE))
     lines += [
         "Affine steps, in front of linear models, networks and kernels of inner",
         f"products: {mixing}.",
-        "",
-        "Smooth steps, in front of models of the path *interpolated* and of linear",
-        "models, kernel machines and networks without kinks, which together are then",
-        f"*interpolated*: affine steps, {smooth}.",
         "",
     ]
     lines += [

@@ -15,7 +15,6 @@ from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.drawing import N_BINS
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.smooth import SIZES
 from skvarimp._types import AnyEstimator, Matrix
 
 
@@ -37,8 +36,7 @@ class CountsEvaluations:
         int
             The rows of X and all rows in which features are moved, if no `tol` stops
             draws before. Models that are read are asked for a few thousand rows more,
-            which check what was read; of smooth models this method
-            itself asks some of them. At most `max_evaluations`.
+            which check what was read. At most `max_evaluations`.
 
         Examples
         --------
@@ -79,12 +77,10 @@ def exact_rows(problem, features, request, response=None):
     response = response or problem.response(features)
     if not response.asks_model:
         return 0
-    # a response of nodes may find that it needs all values after all
-    nodes = 0 if isinstance(response, BlackBoxResponse) else 2 * SIZES[-1]
     found = problem.moves(features, [request])
     moves = (found[e] for e in range(len(features)))
     # a row that is moved to its own value is known
-    sizes = [m.cells_per_row - (m.codes is not None) + nodes for m in moves]
+    sizes = [m.cells_per_row - (m.codes is not None) for m in moves]
     return int(np.ceil(problem.n_rows * np.sum(sizes)))
 
 

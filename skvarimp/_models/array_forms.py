@@ -72,11 +72,7 @@ class Additive(LinkedForm):
 
     @property
     def piecewise_constant(self):
-        return not self.weights.any()
-
-    @property
-    def smooth(self):
-        return self.link.smooth and not self.parts
+        return bool(self.parts) and not self.weights.any()
 
     def after(self, steps):
         if self.parts:
@@ -152,10 +148,6 @@ class Layers(LinkedForm):
             # (n_scores, n_rows, n_out) @ (n_out, n_in)
             slopes = (slopes * derivative(values)) @ W.T
         return scores, slopes
-
-    @property
-    def smooth(self):
-        return self.link.smooth and self.activation != "relu"
 
     @property
     def elements_per_row(self):

@@ -30,12 +30,9 @@ class Form:
         Whether the model's own parameters are in single precision.
     piecewise_constant : bool
         Whether the response jumps between constants.
-    smooth : bool
-        Whether the response is an analytic function of each column.
     """
 
     single = False
-    smooth = False
     piecewise_constant = False
 
     def scores(self, X):
@@ -125,10 +122,6 @@ class LinkedForm(Form):
     link: object = IDENTITY
     single: bool = False
 
-    @property
-    def smooth(self):
-        return self.link.smooth
-
     def outputs(self, X):
         return self.link(self.scores(X))[0]
 
@@ -148,26 +141,6 @@ def numbers(X):
     if X is None:
         raise NoGradient("X has columns that are not numbers")
     return X
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Smooth(Form):
-    """A model that is an analytic function of each column, and is asked itself.
-
-    Attributes
-    ----------
-    model : Model
-    """
-
-    model: object
-    single = True
-    smooth = True
-
-    def outputs(self, X):
-        return self.model(X).T
-
-    def gradient(self, X):
-        raise NoGradient(f"{type(self.model.estimator).__name__} is not read")
 
 
 class Read(NamedTuple):
@@ -204,10 +177,6 @@ class Combined(LinkedForm):
     @property
     def piecewise_constant(self):
         return all(form.piecewise_constant for form, _ in self.members)
-
-    @property
-    def smooth(self):
-        return self.link.smooth and all(form.smooth for form, _ in self.members)
 
     @property
     def elements_per_row(self):

@@ -83,7 +83,6 @@ READERS = {
     },
     "sklearn.discriminant_analysis": {
         "arrays.read_linear": "LinearDiscriminantAnalysis",
-        "pipelines.read_discriminant": "QuadraticDiscriminantAnalysis",
     },
     "sklearn.cross_decomposition": {
         "arrays.read_linear": "PLSRegression PLSCanonical CCA",
@@ -91,20 +90,13 @@ READERS = {
     "sklearn.neural_network": {"arrays.read_perceptron": "MLPRegressor MLPClassifier"},
     "sklearn.naive_bayes": {
         "arrays.read_linear_naive_bayes": "MultinomialNB ComplementNB",
-        "pipelines.read_gaussian_naive_bayes": "GaussianNB",
         "arrays.read_bernoulli_naive_bayes": "BernoulliNB",
         "arrays.read_categorical_naive_bayes": "CategoricalNB",
     },
-    "sklearn.neighbors": {"pipelines.read_discriminant": "NearestCentroid"},
     "sklearn.dummy": {"arrays.read_constant": "DummyRegressor DummyClassifier"},
-    "sklearn.covariance": {"pipelines.read_elliptic_envelope": "EllipticEnvelope"},
     "sklearn.kernel_ridge": {"arrays.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",
-    },
-    "sklearn.gaussian_process": {
-        "pipelines.read_smooth": "GaussianProcessRegressor",
-        "pipelines.read_gaussian_process_classifier": "GaussianProcessClassifier",
     },
 }
 # The same by type: package -> name -> the reader, as "module.function".
@@ -119,15 +111,26 @@ OWN_READERS = {}  # type -> function(model, table), of families that a user adds
 # the reason, for `response_path_` and the page of supported models.
 UNREAD = {
     "sklearn.isotonic": {"IsotonicRegression": "it takes a single column"},
-    "sklearn.neighbors": dict.fromkeys(
-        (
-            "KNeighborsRegressor",
-            "KNeighborsClassifier",
-            "RadiusNeighborsRegressor",
-            "RadiusNeighborsClassifier",
+    "sklearn.neighbors": {
+        **dict.fromkeys(
+            (
+                "KNeighborsRegressor",
+                "KNeighborsClassifier",
+                "RadiusNeighborsRegressor",
+                "RadiusNeighborsClassifier",
+            ),
+            "it jumps wherever another training row comes near",
         ),
-        "it jumps wherever another training row comes near",
+        "NearestCentroid": "its distances are no sum of functions of one column each",
+    },
+    "sklearn.gaussian_process": dict.fromkeys(
+        ("GaussianProcessRegressor", "GaussianProcessClassifier"),
+        "its kernel is no function of each column alone",
     ),
+    "sklearn.discriminant_analysis": {
+        "QuadraticDiscriminantAnalysis": "its scores are products of columns",
+    },
+    "sklearn.naive_bayes": {"GaussianNB": "its scores are squares of columns"},
     "sklearn.semi_supervised": dict.fromkeys(
         ("LabelPropagation", "LabelSpreading"),
         "its shares of labels divide sums that vanish far from the training rows",

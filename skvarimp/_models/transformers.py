@@ -344,6 +344,21 @@ def _pca(step, n_columns):
     return Affine(result.matrix / scale, result.shift / scale)
 
 
+def _factors(step, n_columns):
+    """Posterior means of the factors, (x - mean) Wpsi' (I + Wpsi W')^-1."""
+    W = step.components_
+    weighted = W / step.noise_variance_
+    matrix = np.linalg.solve(np.eye(len(W)) + weighted @ W.T, weighted).T
+    return Affine(matrix, -step.mean_ @ matrix)
+
+
+def _discriminants(step, n_columns):
+    """Projections on `scalings_`, of centred rows if the solver is "svd"."""
+    matrix = step.scalings_[:, : private(step, "_max_components")]
+    mean = step.xbar_ if step.solver == "svd" else np.zeros(len(matrix))
+    return Affine(matrix, -mean @ matrix)
+
+
 def chained(steps, n_columns):
     """Fitted steps one after the other as one `Affine` map; raises NotAffine."""
     result = _scaling(1.0, 0.0, n_columns)
@@ -369,7 +384,9 @@ AFFINE = {
         "IncrementalPCA": _pca,
         "TruncatedSVD": _components,
         "FastICA": _components,
+        "FactorAnalysis": _factors,
     },
+    "sklearn.discriminant_analysis": {"LinearDiscriminantAnalysis": _discriminants},
     "sklearn.neighbors": {"NeighborhoodComponentsAnalysis": _components},
     "sklearn.random_projection": {
         "GaussianRandomProjection": _components,

@@ -172,11 +172,14 @@ class Basis(Shape):
         numbers in their range, of shape (1, n_outputs, n_rows, len(at)).
     parts : callable
         See `Shape.parts`.
+    all_rows : bool
+        Whether these are all the rows. Blocks of rows take different numbers of nodes,
+        so what several blocks are brought together by is summed on the cells.
     """
 
-    def __init__(self, margins, numbers, evaluate, parts):
+    def __init__(self, margins, numbers, evaluate, parts, all_rows):
         super().__init__(margins)
-        self.evaluate, self.parts = evaluate, parts
+        self.evaluate, self.parts, self.all_rows = evaluate, parts, all_rows
         self.ends = numbers.min(keepdims=True)[0], numbers.max(keepdims=True)[0]
         self.position = relative(numbers, *self.ends)
 
@@ -205,8 +208,8 @@ class Basis(Shape):
 
     @property
     def n_summed(self):
-        """The nodes."""
-        return self.moved[0].shape[-1]
+        """The nodes, or the cells where blocks of rows are brought together."""
+        return self.moved[0].shape[-1] if self.all_rows else None
 
     def sums_by_group(self, weights, groups, n_groups):
         """The sums are those of the nodes; `matrix` is the basis."""
@@ -214,6 +217,8 @@ class Basis(Shape):
         add = summing(weights, groups, n_groups)
         sums = [add @ values[at] for at in np.ndindex(*values.shape[:2])]
         sketch = np.stack(sums).reshape(*values.shape[:2], n_groups, -1)
+        if not self.all_rows:
+            return np.matmul(sketch, matrix.swapaxes(1, 2)[:, np.newaxis]), None
         return sketch, matrix.swapaxes(1, 2)[:, np.newaxis]
 
     def deviations(self):

@@ -9,20 +9,16 @@ A response says which sets of features interact: m_T is 0 for all sets T but the
 their subsets, a `Family`. Where it does not know F_S itself, donors are drawn.
 """
 
-from contextlib import suppress
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 
 import numpy as np
 from sklearn import get_config
 
 from skvarimp._data.table import together
 from skvarimp._response.grid import make_move
-from skvarimp._running.guards import OverBudget
 from skvarimp._running.memory import call_slices
 
 MOST_SETS = 100_000
-ORDERS, TRIED = (1, 2, 3), 200  # of interactions, and tries to find a larger one
-NO_INTERACTION = 1e-9  # relative to the output
 
 
 class Family:
@@ -151,48 +147,6 @@ class AdditiveCoalitions(Coalitions):
 
     def cost(self, family):
         return 0.0
-
-
-class SmoothCoalitions(Coalitions):
-    """Of an analytic response, whose order of interactions shows in differences.
-
-    With the columns split into d + 1 blocks at random, the signed sum of f over all
-    mixtures of two rows, block by block, is 0 if no d + 1 columns interact. With one
-    block, a feature, it is 0 if the model does not use the feature.
-    """
-
-    def __init__(self, *given):
-        super().__init__(*given)
-        rng, columns = np.random.default_rng(0), np.arange(self.table.n_columns)
-        alone = [np.isin(columns, feature.columns) - 1 for feature in self.features]
-        parts = {d: rng.integers(d + 1, size=(TRIED, len(columns))) for d in ORDERS}
-        with suppress(OverBudget):  # too few rows are left to find it
-            self.varying = [e for e in self.varying if self._interact(alone[e])]
-            found = (d for d in ORDERS if not self._interact(parts[d]))
-            self.order = next(found, np.inf)
-
-    def cost(self, family):
-        alone = [self.response.n_nodes(feature) for feature in self.features]
-        n_nodes = [np.prod([alone[e] for e in members]) for members in family.sets[1:]]
-        return np.minimum(n_nodes, len(self.weights)).sum() / 2
-
-    def _interact(self, blocks):
-        """Whether blocks of columns do together, in any of some random mixtures.
-
-        Parameters
-        ----------
-        blocks : ndarray of shape (TRIED, n_columns) or (n_columns,)
-            The block of each column in each mixture; -1: the row's own value stays.
-        """
-        rng, n_blocks = np.random.default_rng(1), blocks.max() + 1
-        rows, donors = rng.integers(len(self.weights), size=(2, TRIED, 1))
-        own = [(*some, True) for some in product([False, True], repeat=n_blocks)]
-        own = np.array(own)[:, np.atleast_2d(blocks)]
-        taken = np.where(own, rows, donors).reshape(-1, self.table.n_columns)
-        outputs = mixed(self.response.black_box.model, self.table, taken)
-        signs = [(-1.0) ** number.bit_count() for number in range(2**n_blocks)]
-        signed = np.tensordot(signs, outputs.reshape(-1, len(own), TRIED), [0, 1])
-        return np.abs(signed).max() > NO_INTERACTION * np.abs(outputs).max()
 
 
 def mixed(model, table, donors):

@@ -230,13 +230,13 @@ class Lines(Basis):
 
     Parameters
     ----------
-    margins, numbers, evaluate, parts
+    margins, numbers, evaluate, parts, all_rows
         See `Basis`.
     ascent : Ascent
     """
 
-    def __init__(self, margins, numbers, evaluate, parts, ascent):
-        super().__init__(margins, numbers, evaluate, parts)
+    def __init__(self, margins, numbers, evaluate, parts, all_rows, ascent):
+        super().__init__(margins, numbers, evaluate, parts, all_rows)
         self.t, self.s, self.crossing = ascent.t, ascent.s, ascent.crossing
 
     @cached_property

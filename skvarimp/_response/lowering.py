@@ -14,7 +14,7 @@ from skvarimp._data.base_table import side_by_side, spread_over
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.statistics import Units
 from skvarimp._models.array_forms import Additive, KernelSum, Layers
-from skvarimp._models.forms import BehindSteps, Combined, NotReadable, Smooth
+from skvarimp._models.forms import BehindSteps, Combined, NotReadable
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import BlackBoxResponse
@@ -25,13 +25,13 @@ from skvarimp._response.responses.composite import (
     ColumnwiseResponse,
     CombinedResponse,
 )
+from skvarimp._response.responses.kernels import kernel_response
 from skvarimp._response.responses.linear import (
     AdditiveResponse,
     LabelResponse,
     LinearResponse,
 )
-from skvarimp._response.responses.scores import kernel_response
-from skvarimp._response.responses.smooth import InterpolatedResponse, NetworkResponse
+from skvarimp._response.responses.networks import NetworkResponse
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.walk import Walk, finished_curves, run_walk
 from skvarimp._running.guards import OverBudget, warn
@@ -52,10 +52,6 @@ def _layers(model, form, table):
     return NetworkResponse(model, form)
 
 
-def _smooth(model, form, table):
-    return InterpolatedResponse(model, table)
-
-
 def _combined(model, form, table):
     members = [response_of(inner, own, table) for own, inner in form.members]
     return CombinedResponse(model, form, members)
@@ -70,7 +66,6 @@ def _behind_steps(model, form, table):
 OF_NUMBERS = {
     Additive: _additive,
     KernelSum: kernel_response,
-    Smooth: _smooth,
     Layers: _layers,
 }
 RESPONSES = OF_NUMBERS | {

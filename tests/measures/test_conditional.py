@@ -18,7 +18,7 @@ from sklearn.ensemble import (
 )
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import BernoulliNB
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -77,7 +77,7 @@ CLASSIFIERS = {
     "linked trees": GradientBoostingClassifier(n_estimators=5, random_state=0),
     "two classes": LogisticRegression(),
     "softmax": LogisticRegression(),
-    "additive": GaussianNB(),
+    "additive": BernoulliNB(binarize=0.5),
 }
 
 

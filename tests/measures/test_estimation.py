@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from combinations import half
-from sklearn.naive_bayes import GaussianNB
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance
@@ -47,7 +47,7 @@ def test_what_many_classes_cost_is_known(measure):
     rows = np.random.RandomState(0).randn(1200, 2)
     for n_classes, estimation in ((3, "exact"), (600, "sampled")):
         y = np.arange(1200) % n_classes
-        model = GaussianNB().fit(rows, y)
+        model = LinearDiscriminantAnalysis().fit(rows, y)
         assert measure.fit(model, rows[:300], y[:300]).estimation_ == estimation
 
 

@@ -133,12 +133,11 @@ def test_rows_with_all_their_values():
         MLPRegressor(
             hidden_layer_sizes=(3,), solver="lbfgs", max_iter=2000, random_state=0
         ),
-        GaussianProcessRegressor(RBF(2.0), alpha=1.0, optimizer=None),
     ],
     ids=lambda model: type(model).__name__,
 )
 def test_what_reads_a_model_counts(model, monkeypatch):
-    """Probes and nodes are calls of the model, too; without room for them, none."""
+    """Probes are calls of the model, too; without room for them, none."""
     model = clone(model).fit(X, Y)
     asked, predict = [], type(model).predict
 
@@ -335,7 +334,7 @@ def short(value):
     ids=short,
 )
 def test_what_shares_read_of_a_model_counts(model, estimation, monkeypatch):
-    """Probes and what tells the order of interactions, within any limit."""
+    """Probes, within any limit."""
     model = clone(model).fit(X, Y)
     asked, predict = [], type(model).predict
 

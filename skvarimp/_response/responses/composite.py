@@ -42,7 +42,6 @@ class CombinedResponse(ScoreResponse):
         paths = " and ".join(dict.fromkeys(member.path for member in members))
         self.path = f"{form.name} {paths}"
         self.reads_cells = all(member.reads_cells for member in members)
-        self.asks_model = any(member.asks_model for member in members)
         if any(member.prefer == "threads" for member in members):
             self.prefer = "threads"
         self.rounding = max(member.rounding for member in members)
@@ -259,7 +258,7 @@ class ColumnwiseResponse(Response):
         self.inner, self.n_outputs = inner, inner.n_outputs
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
-        self.additive, self.asks_model = inner.additive, inner.asks_model
+        self.additive = inner.additive
         self.costs, self.evaluations = inner.costs, inner.evaluations
 
     def inside(self, table):

@@ -13,6 +13,7 @@ from skvarimp._response.responses.many_columns import (
     line_batches,
     lines_serve,
 )
+from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreWalker,
@@ -20,7 +21,6 @@ from skvarimp._response.responses.scores import (
     own_cells,
     own_values,
 )
-from skvarimp._response.responses.smooth import ProjectionResponse
 from skvarimp._response.steps import StepCurves, Steps
 from skvarimp._response.walk import Task
 from skvarimp._running.memory import at_once
@@ -134,6 +134,7 @@ class LinearResponse(ProjectionResponse):
             number,
             evaluate,
             partial(Response.shapes, self, table, rows, move, margins),
+            len(rows) == table.n_samples,
             Ascent(t, s, lambda levels: self.link.inverse(levels) - others),
         )
 

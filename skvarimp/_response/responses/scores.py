@@ -1,25 +1,14 @@
 """What linear, kernel and network responses share: links of scores of numbers."""
 
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
-from skvarimp._data.base_table import dense, spread_over
-from skvarimp._data.table import SparseTable
-from skvarimp._models.array_forms import Gaussian, Polynomial, is_far
-from skvarimp._models.forms import NotReadable
-from skvarimp._models.links import IDENTITY, any_close
-from skvarimp._response.basis import (
-    TOO_MANY,
-    Basis,
-    gaussian_nodes,
-    interpolation,
-    nodes,
-    tanh_nodes,
-)
-from skvarimp._response.contract import BlackBoxResponse, Costs, Response
+from skvarimp._models.links import any_close
+from skvarimp._response.basis import Basis
+from skvarimp._response.contract import BlackBoxResponse, Response
 from skvarimp._response.walk import Walker
-from skvarimp._running.memory import CACHE, Memo, at_once, slices, working_bytes
+from skvarimp._running.memory import CACHE, at_once, slices
 
 TYPICAL_NODES = 64
 
@@ -33,6 +22,8 @@ class ScoreResponse(Response):
     ----------
     smooth : bool
         Whether the scores are analytic functions of a moved value.
+    numbers_per_cell : int
+        How many numbers `scores_of_cells` forms for each moved row.
     used : ndarray of shape (n_columns,) or None
         Which columns the scores depend on; None: not known.
 
@@ -45,7 +36,7 @@ class ScoreResponse(Response):
     n_scores : int
     """
 
-    smooth, used = False, None
+    smooth, used, numbers_per_cell = False, None, 1
     LEAST_CELLS = 32  # fewer are evaluated one by one
 
     def __init__(self, model, link, n_scores):
@@ -90,6 +81,20 @@ class ScoreResponse(Response):
         """
         raise NotImplementedError
 
+    def scores_of_cells(self, table, rows, columns, values):
+        """Scores of rows that are each moved to a few values of their own.
+
+        Parameters
+        ----------
+        table, rows, columns : see `scores_at`
+        values : ndarray of shape (n_times, n_rows, len(columns))
+
+        Returns
+        -------
+        ndarray of shape (n_scores, n_times, n_rows)
+        """
+        raise NotImplementedError
+
     def curves(self, table, rows, move, base):
         if not self.changes(move):
             return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
@@ -101,6 +106,30 @@ class ScoreResponse(Response):
         if own is not None:
             ice[own] = base
         return ice
+
+    def at_cells(self, table, rows, moves, base, cells):
+        if not self.reads_cells:
+            return super().at_cells(table, rows, moves, base, cells)
+        n_times, n_rows = cells.shape[1:]
+        result = np.empty((len(moves), self.n_outputs, n_times, n_rows))
+        for m, move in enumerate(moves):
+            if not self.changes(move):
+                result[m] = base[:, np.newaxis]
+                continue
+            columns, values = list(move.feature.columns), numeric_values(move)
+            for part in slices(n_rows, n_times * self.numbers_per_cell, CACHE):
+                own = cells[m][:, part]
+                with np.errstate(over="ignore"):
+                    scores = self.scores_of_cells(
+                        table, rows[part], columns, values[own]
+                    )
+                moved = self.linked(scores, table, rows[part], move, own)
+                if move.codes is not None:  # rows at their own values are unmoved
+                    still = own == move.codes[rows[part]]
+                    unmoved = np.broadcast_to(base[:, np.newaxis, part], moved.shape)
+                    moved[:, still] = unmoved[:, still]
+                result[m][:, :, part] = moved
+        return result
 
     def linked(self, scores, table, rows, move, cells):
         """Outputs from scores; the model itself is asked where the link is in doubt.
@@ -148,7 +177,8 @@ class ScoreResponse(Response):
                     return self.link(scores)[0][np.newaxis]
 
             parts = partial(Response.shapes, self, table, of_rows, move, of_part)
-            yield Basis(of_part, values[np.newaxis], evaluate, parts)
+            all_rows = len(of_rows) == table.n_samples
+            yield Basis(of_part, values[np.newaxis], evaluate, parts, all_rows)
 
     def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
         offered = not grouped and reduction is not None
@@ -192,181 +222,3 @@ def own_values(table, rows, columns):
     """The rows' own values of some columns as float64, (n_rows, n_columns)."""
     own = [table.column(j)[rows] for j in columns]
     return np.column_stack(own).astype(np.float64, copy=False)
-
-
-def kernel_response(model, form, table):
-    """The response of a kernel sum on a table, or NotReadable where digits are lost."""
-    response = KernelResponse(model, form)
-    by_products = form.by_products or isinstance(table, SparseTable)
-    gamma = form.kernel.gamma if isinstance(form.kernel, Gaussian) else 0.0
-    if by_products and is_far(gamma, table.numeric(), form.support):
-        raise NotReadable("its squared distances cancel but for rounding")
-    few = table.take(spread_over(table.n_samples, 12))
-    if form.cancels(few.numeric()):
-        raise NotReadable("its dual coefficients cancel but for rounding")
-    return response
-
-
-class KeptNodes:
-    """Scores at nodes, kept for the last feature.
-
-    All grids of a feature lie between the same ends and share their nodes.
-
-    Parameters
-    ----------
-    response : ScoreResponse
-        With `scores_one_by_one`, as `scores_at`, computed at each of the values.
-    """
-
-    def __init__(self, response):
-        self._response = response
-
-    @cached_property
-    def _kept(self):
-        return Memo()
-
-    def scores(self, table, rows, columns, at):
-        """Scores (n_scores, n_rows, n_nodes) at nodes (n_nodes, len(columns))."""
-        response = self._response
-        size = 8 * response.n_scores * table.n_samples * len(at)
-        if size > working_bytes() / 8:
-            return response.scores_one_by_one(table, rows, columns, at)
-
-        def make():
-            scores = np.empty((response.n_scores, table.n_samples, len(at)))
-            return scores, np.zeros(table.n_samples, dtype=bool)
-
-        key = self._key(table, columns, at)
-        scores, known = self._kept.get(key, make)
-        new = rows[~known[rows]]
-        if len(new):
-            scores[:, new] = response.scores_one_by_one(table, new, columns, at)
-            known[new] = True
-        return scores[:, rows]
-
-    def holds(self, table, columns, at):
-        """Whether the scores of some rows at these nodes are kept."""
-        return self._key(table, columns, at) in self._kept
-
-    @staticmethod
-    def _key(table, columns, at):
-        return table, tuple(columns), at.tobytes()
-
-
-class KernelResponse(ScoreResponse):
-    """See the module.
-
-    Parameters
-    ----------
-    model : Model
-    form : KernelSum
-    """
-
-    path = "kernel"
-    smooth = True
-
-    def __init__(self, model, form):
-        self._kept_nodes = KeptNodes(self)
-        super().__init__(model, form.link, len(form.dual))
-        self.form, self.kernel, self.support = form, form.kernel, form.support
-        self.dual, self.intercept = form.dual, form.intercept
-
-    def scores_at(self, table, rows, columns, values):
-        at, basis = self.nodes_of(table, columns, values)
-        if basis is None:
-            return self.scores_one_by_one(table, rows, columns, values)
-        scores = self._kept_nodes.scores(table, rows, columns, at)
-        return np.matmul(scores, basis.T)
-
-    def scores_one_by_one(self, table, rows, columns, values):
-        """Compute scores at each of the values; arguments as of `scores_at`."""
-        scores = np.empty((self.n_scores, len(rows), len(values)))
-        scores[:] = self.intercept[:, np.newaxis, np.newaxis]
-        for part, cells, of_part in self._parts(table, rows, columns, values):
-            scores[:, part, cells] += of_part(None)
-        return scores
-
-    def mean_curves(self, table, rows, weights, move, base):
-        """O((n_rows + n_cells) n_support)."""
-        if self.link is not IDENTITY:
-            return super().mean_curves(table, rows, weights, move, base)
-        columns, values = list(move.feature.columns), numeric_values(move)
-        at, basis = values, None
-        if not self.kernel.separable:
-            at, basis = self.nodes_of(table, columns, values)
-        mean = np.zeros((self.n_scores, len(at)))
-        for part, cells, of_part in self._parts(table, rows, columns, at):
-            mean[:, cells] += of_part(weights[part])[:, 0]
-        mean = mean if basis is None else mean @ basis.T
-        unmoved = self.intercept * weights.sum() - base @ weights
-        return mean + unmoved[:, np.newaxis]
-
-    def nodes_of(self, table, columns, values):
-        """Few values that tell the scores at all values of some columns.
-
-        Returns
-        -------
-        at : ndarray of shape (n_nodes, len(columns))
-        basis : ndarray of shape (n_values, n_nodes) or None
-            What interpolates from them; None: the values are their own nodes.
-        """
-        low, high = values.min(), values.max()
-        if len(columns) > 1 or low == high:
-            return values, None
-        n = self.n_nodes(columns[0], (high - low) / 2.0)
-        if n >= TOO_MANY:
-            return values, None
-        at = nodes(low, high, n)[:, np.newaxis]
-        # nodes serve all grids of a feature, so there may be a few more than values
-        if n >= 3 * len(values) and not self._kept_nodes.holds(table, columns, at):
-            return values, None
-        return at, interpolation(values[:, 0], low, high, n)
-
-    def n_nodes(self, column, half_width):
-        """How many nodes of an interval are exact to rounding for the kernel."""
-        if isinstance(self.kernel, Gaussian):
-            return gaussian_nodes(self.kernel.gamma * half_width**2)
-        if isinstance(self.kernel, Polynomial):
-            return max(self.kernel.degree + 1, 2)
-        steepest = np.abs(self.kernel.gamma * dense(self.support[:, [column]]))
-        return tanh_nodes(max(steepest.max(initial=0.0) * half_width, 1e-3))
-
-    def _parts(self, table, rows, columns, values):
-        """Blocks of rows and cells, with a function of row weights or None that sums.
-
-        Yields
-        ------
-        rows, cells : slice
-        of_part : callable
-            of_part(None) is (n_scores, n_rows, n_cells), of_part(weights) the
-            weighted sum over the rows, (n_scores, 1, n_cells).
-        """
-        S = self.form.support_like(table.take([0]).numeric())
-        n_support = len(self.dual[0])
-        for cells in slices(len(values), self.dual.size):
-            moved = self.kernel.moved(values[cells], S, columns)
-            if self.kernel.separable:  # (n_scores, n_support, n_cells) each
-                moved = [self.dual[:, :, np.newaxis] * function for function in moved]
-            for part in slices(len(rows), n_support, CACHE):
-                X = table.take(rows[part]).numeric()
-                others = self.kernel.others(X, S, columns)
-                yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
-
-    def _summed(self, others, moved, weights):
-        if self.kernel.separable:
-            if weights is not None:
-                others = [weights[np.newaxis] @ function for function in others]
-            # (n_rows, n_support) @ (n_scores, n_support, n_cells)
-            return sum(left @ right for left, right in zip(others, moved))
-        # the sigmoid kernel, of a sum of two parts
-        columns = [np.tanh(others + v) @ self.dual.T for v in moved.T]
-        if weights is not None:
-            columns = [weights[np.newaxis] @ column for column in columns]
-        return np.stack([column.T for column in columns], axis=2)
-
-    def costs(self):
-        n_support, n_columns = self.support.shape
-        call = 15.0 + n_support * (0.075 * n_columns + 0.35)
-        if not self.kernel.separable:
-            return Costs(call, 5.0 * n_support, 1.25)
-        return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)

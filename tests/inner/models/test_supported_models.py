@@ -98,7 +98,6 @@ def test_the_reason_stands_in_the_path(package, name):
 LINEAR_TOO = {
     "kernel machine": "kernel|linear",
     "additive": "additive|linear",
-    "interpolated": "(link of )?interpolated",
 }
 LIGHT = [
     row for row in OURS if not re.search("CV$|Halving|Bagging|AdaBoostC", row.name)

@@ -23,9 +23,9 @@ from skvarimp._response import lowering
 from skvarimp._response.grid import make_move
 from skvarimp._response.lowering import lowered
 from skvarimp._response.responses import linear
+from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.linear import LinearResponse
-from skvarimp._response.responses.scores import KernelResponse
-from skvarimp._response.responses.smooth import kinked_curves
+from skvarimp._response.responses.networks import kinked_curves
 from skvarimp.exceptions import ResponseWarning
 
 RANDOM = np.random.RandomState(0)

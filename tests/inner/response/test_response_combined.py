@@ -98,7 +98,7 @@ REGRESSORS = [
         ),
         "network",
     ),
-    (make_pipeline(FactorAnalysis(2), Ridge()), "interpolated"),
+    (make_pipeline(FactorAnalysis(2), Ridge()), "linear"),
     (make_pipeline(FastICA(3, random_state=0), Ridge()), "linear"),
     (make_pipeline(GaussianRandomProjection(2), Ridge()), "linear"),
     (make_pipeline(PCA(3), SelectKBest(f_regression, k=2), Ridge()), "linear"),

@@ -12,7 +12,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import SensitivityImportance
 from skvarimp._models.forms import NotReadable
-from skvarimp._response.responses.smooth import kinked_curves
+from skvarimp._response.responses.networks import kinked_curves
 
 N = 40
 

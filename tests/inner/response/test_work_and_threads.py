@@ -30,8 +30,8 @@ from skvarimp._models.model import Model
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.lowering import lowered
-from skvarimp._response.responses.scores import KernelResponse
-from skvarimp._response.responses.smooth import ProjectionResponse
+from skvarimp._response.responses.kernels import KernelResponse
+from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
 
 RANDOM = np.random.RandomState(0)

@@ -1,0 +1,179 @@
+"""The response of kernel machines."""
+
+import numpy as np
+
+from skvarimp._data.base_table import dense, spread_over
+from skvarimp._data.table import SparseTable
+from skvarimp._models.array_forms import Gaussian, Polynomial, is_far
+from skvarimp._models.forms import NotReadable
+from skvarimp._models.links import IDENTITY
+from skvarimp._response.basis import (
+    TOO_MANY,
+    gaussian_nodes,
+    interpolation,
+    nodes,
+    tanh_nodes,
+)
+from skvarimp._response.contract import Costs
+from skvarimp._response.responses.scores import (
+    TYPICAL_NODES,
+    ScoreResponse,
+    numeric_values,
+)
+from skvarimp._running.memory import CACHE, slices
+
+NODES_A_CELL = 20  # a matrix product takes less for so many nodes than a cell alone
+
+
+def kernel_response(model, form, table):
+    """The response of a kernel sum on a table, or NotReadable where digits are lost."""
+    response = KernelResponse(model, form)
+    by_products = form.by_products or isinstance(table, SparseTable)
+    gamma = form.kernel.gamma if isinstance(form.kernel, Gaussian) else 0.0
+    if by_products and is_far(gamma, table.numeric(), form.support):
+        raise NotReadable("its squared distances cancel but for rounding")
+    few = table.take(spread_over(table.n_samples, 12))
+    if form.cancels(few.numeric()):
+        raise NotReadable("its dual coefficients cancel but for rounding")
+    return response
+
+
+class KernelResponse(ScoreResponse):
+    """link(dual k(S, x) + intercept).
+
+    A single moved value takes one column of the kernel. A curve of one column is
+    smooth, and the kernel tells how many Chebyshev nodes it takes: its other values
+    follow by interpolation, exact to rounding.
+
+    Parameters
+    ----------
+    model : Model
+    form : KernelSum
+    """
+
+    path = "kernel"
+    smooth = reads_cells = True
+
+    def __init__(self, model, form):
+        super().__init__(model, form.link, len(form.dual))
+        self.form, self.kernel, self.support = form, form.kernel, form.support
+        self.dual, self.intercept = form.dual, form.intercept
+        self.numbers_per_cell = TYPICAL_NODES * self.n_scores
+
+    def scores_at(self, table, rows, columns, values):
+        at, basis = self.nodes_of(table, columns, values)
+        if basis is None:
+            return self.scores_one_by_one(table, rows, columns, values)
+        scores = self.scores_one_by_one(table, rows, columns, at)
+        return np.matmul(scores, basis.T)
+
+    def scores_of_cells(self, table, rows, columns, values):
+        flat = values.reshape(-1, len(columns))
+        at, basis = self.nodes_of(table, columns, flat)
+        if basis is not None and len(at) <= NODES_A_CELL * len(values):
+            scores = self.scores_one_by_one(table, rows, columns, at)
+            basis = basis.reshape(*values.shape[:2], len(at))
+            return np.einsum("qin,tin->qti", scores, basis)
+        S = self.form.support_like(table.take([0]).numeric())
+        scores = np.empty((self.n_scores, *values.shape[:2]))
+        for part in slices(len(rows), self.dual.shape[1], CACHE):
+            X = table.take(rows[part]).numeric()
+            others = self.kernel.others(X, S, columns)
+            for t, own in enumerate(values[:, part]):
+                moved = self.kernel.moved(own, S, columns)
+                if self.kernel.separable:
+                    kernel = sum(left * right.T for left, right in zip(others, moved))
+                else:  # the sigmoid kernel, of a sum of two parts
+                    kernel = np.tanh(others + moved.T)
+                scores[:, t, part] = self.dual @ kernel.T
+        return scores + self.intercept[:, np.newaxis, np.newaxis]
+
+    def scores_one_by_one(self, table, rows, columns, values):
+        """Compute scores at each of the values; arguments as of `scores_at`."""
+        scores = np.empty((self.n_scores, len(rows), len(values)))
+        scores[:] = self.intercept[:, np.newaxis, np.newaxis]
+        for part, cells, of_part in self._parts(table, rows, columns, values):
+            scores[:, part, cells] += of_part(None)
+        return scores
+
+    def mean_curves(self, table, rows, weights, move, base):
+        """O((n_rows + n_cells) n_support)."""
+        if self.link is not IDENTITY:
+            return super().mean_curves(table, rows, weights, move, base)
+        columns, values = list(move.feature.columns), numeric_values(move)
+        at, basis = values, None
+        if not self.kernel.separable:
+            at, basis = self.nodes_of(table, columns, values)
+        mean = np.zeros((self.n_scores, len(at)))
+        for part, cells, of_part in self._parts(table, rows, columns, at):
+            mean[:, cells] += of_part(weights[part])[:, 0]
+        mean = mean if basis is None else mean @ basis.T
+        unmoved = self.intercept * weights.sum() - base @ weights
+        return mean + unmoved[:, np.newaxis]
+
+    def nodes_of(self, table, columns, values):
+        """Few values that tell the scores at all values of some columns.
+
+        Returns
+        -------
+        at : ndarray of shape (n_nodes, len(columns))
+        basis : ndarray of shape (n_values, n_nodes) or None
+            What interpolates from them; None: the values are their own nodes.
+        """
+        low, high = values.min(), values.max()
+        if len(columns) > 1 or low == high:
+            return values, None
+        n = self.n_nodes(columns[0], (high - low) / 2.0)
+        if n >= min(TOO_MANY, len(values)):
+            return values, None
+        at = nodes(low, high, n)[:, np.newaxis]
+        return at, interpolation(values[:, 0], low, high, n)
+
+    def n_nodes(self, column, half_width):
+        """How many nodes of an interval are exact to rounding for the kernel."""
+        if isinstance(self.kernel, Gaussian):
+            return gaussian_nodes(self.kernel.gamma * half_width**2)
+        if isinstance(self.kernel, Polynomial):
+            return max(self.kernel.degree + 1, 2)
+        steepest = np.abs(self.kernel.gamma * dense(self.support[:, [column]]))
+        return tanh_nodes(max(steepest.max(initial=0.0) * half_width, 1e-3))
+
+    def _parts(self, table, rows, columns, values):
+        """Blocks of rows and cells, with a function of row weights or None that sums.
+
+        Yields
+        ------
+        rows, cells : slice
+        of_part : callable
+            of_part(None) is (n_scores, n_rows, n_cells), of_part(weights) the
+            weighted sum over the rows, (n_scores, 1, n_cells).
+        """
+        S = self.form.support_like(table.take([0]).numeric())
+        n_support = len(self.dual[0])
+        for cells in slices(len(values), self.dual.size):
+            moved = self.kernel.moved(values[cells], S, columns)
+            if self.kernel.separable:  # (n_scores, n_support, n_cells) each
+                moved = [self.dual[:, :, np.newaxis] * function for function in moved]
+            for part in slices(len(rows), n_support, CACHE):
+                X = table.take(rows[part]).numeric()
+                others = self.kernel.others(X, S, columns)
+                yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
+
+    def _summed(self, others, moved, weights):
+        if self.kernel.separable:
+            if weights is not None:
+                others = [weights[np.newaxis] @ function for function in others]
+            # (n_rows, n_support) @ (n_scores, n_support, n_cells)
+            return sum(left @ right for left, right in zip(others, moved))
+        # the sigmoid kernel, of a sum of two parts
+        columns = [np.tanh(others + v) @ self.dual.T for v in moved.T]
+        if weights is not None:
+            columns = [weights[np.newaxis] @ column for column in columns]
+        return np.stack([column.T for column in columns], axis=2)
+
+    def costs(self):
+        n_support, n_columns = self.support.shape
+        call = 15.0 + n_support * (0.075 * n_columns + 0.35)
+        if not self.kernel.separable:
+            return Costs(call, 5.0 * n_support, 1.25)
+        return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)
