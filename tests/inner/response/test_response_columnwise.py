@@ -74,9 +74,9 @@ def neighbours_lowered(monkeypatch):
     """Enter nearest neighbours in the registry for the time of a test."""
     monkeypatch.setattr(_readers, "_stand_in", lambda *_: StandIn(), raising=False)
     monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
-    neighbours = _registry.REGISTRY["sklearn.neighbors"]
-    for name in ("KNeighborsRegressor", "KNeighborsClassifier"):
-        monkeypatch.setitem(neighbours, name, "arrays._stand_in")
+    names = ("KNeighborsRegressor", "KNeighborsClassifier")
+    neighbours = dict.fromkeys(names, "arrays._stand_in")
+    monkeypatch.setitem(_registry.REGISTRY, "sklearn.neighbors", neighbours)
 
 
 def frame(n=40):
