@@ -72,7 +72,11 @@ class Additive(LinkedForm):
 
     @property
     def piecewise_constant(self):
-        return bool(self.parts) and not self.weights.any()
+        return not self.weights.any()
+
+    @property
+    def constant(self):
+        return self.piecewise_constant and not self.parts
 
     def after(self, steps):
         if self.parts:

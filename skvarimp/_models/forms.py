@@ -29,11 +29,13 @@ class Form:
     single : bool
         Whether the model's own parameters are in single precision.
     piecewise_constant : bool
-        Whether the response jumps between constants.
+        Whether the response jumps between constants, or is one.
+    constant : bool
+        Whether the response is one constant, whose derivatives are 0.
     """
 
     single = False
-    piecewise_constant = False
+    piecewise_constant = constant = False
 
     def scores(self, X):
         """Scores of rows.

@@ -128,7 +128,7 @@ def differentiable(model, X):
         form = _trees_behind(model, probed)
         if form is None or not form.piecewise_constant:
             raise NoGradient(str(declined)) from None
-    if form.piecewise_constant:
+    if form.piecewise_constant and not form.constant:
         raise PiecewiseConstant(f"the response of {name} is piecewise constant")
     outputs, slopes = form.gradient(probed.native)
     own = model(probed.copy()).T
