@@ -167,6 +167,10 @@ class ResidualMove(Move):
     level_weights: np.ndarray = None
 
     @property
+    def shared(self):
+        return len(self.level_weights) == 1
+
+    @property
     def chances(self):
         return self.probabilities * self.level_weights[self.levels]
 

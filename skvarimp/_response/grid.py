@@ -79,6 +79,11 @@ class Move:
         return self.n_cells if self.parts is None else self.parts.cells_per_row
 
     @property
+    def shared(self):
+        """Whether all rows move through all cells, with the same probabilities."""
+        return self.parts is None
+
+    @property
     def chances(self):
         """Probability of each cell for a row drawn by its weight, (n_cells,)."""
         if self.parts is None:

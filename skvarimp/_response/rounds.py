@@ -254,8 +254,10 @@ def draw_in_rounds(draws, effort, measure, size):
                     found[e] = _joined(found[e], new, before)
                     done = _done(found[e])
                     stopping.add([e], draws.finished(e, found[e]))
-                    ended[e] = effort.step(n_rows, done, NO_LIMIT) is None
-                    most = max(most, done)
+                    known = found[e].exact and done[0] == n_rows
+                    stopping.known[e] = known
+                    ended[e] = known or effort.step(n_rows, done, NO_LIMIT) is None
+                    most = most if found[e].exact and most[1] else max(most, done)
                     n_new = int((ended | stopping.precise).sum()) - progress.n_done
                     if n_new > 0 and progress.step(n_new):
                         break

@@ -45,10 +45,10 @@ def test_out_of_bag_equals_a_literal_computation(kind):
     ]
     np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
     assert imp.response_path_ == f"out-of-bag, each tree: {path_of_trees()}"
-    drawn = clone(imp).set_params(estimation="sampled", n_draws=300, random_state=0)
+    drawn = clone(imp).set_params(estimation="sampled", n_draws=8, random_state=0)
     drawn.fit(forest, X, Y)
     gap = np.abs(drawn.importances_ - imp.importances_)
-    assert np.all(gap < 4 * drawn.monte_carlo_errors_)
+    assert np.all(gap <= 4 * drawn.monte_carlo_errors_ + 1e-12)
     assert drawn.standard_errors_ is None
 
 

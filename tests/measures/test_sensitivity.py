@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from roundoff import roundoff
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_regression
@@ -92,15 +93,14 @@ def test_sampled_converges_to_exact(contrast):
     exact = SensitivityImportance(estimation="exact", **parameters)
     exact.fit(model, Z, sample_weight=weights)
     drawn = SensitivityImportance(
-        estimation="sampled", n_draws=600, random_state=0, **parameters
+        estimation="sampled", n_draws=40, random_state=0, **parameters
     ).fit(model, Z, sample_weight=weights)
     gap = np.abs(drawn.importances_ - exact.importances_)
-    assert np.all(gap < 4 * drawn.monte_carlo_errors_)
-    assert np.all(drawn.monte_carlo_errors_ < 0.01 * exact.importances_)
-    np.testing.assert_allclose(
-        drawn.standard_errors_, exact.standard_errors_, rtol=0.05
-    )
-    assert np.all(drawn.n_draws_ == 600 * len(Z))
+    # no more values than draws: none is left out
+    assert np.all(gap <= 4 * drawn.monte_carlo_errors_ + roundoff(len(Z), 10.0))
+    assert np.all(drawn.monte_carlo_errors_ < 0.02 * exact.importances_)
+    np.testing.assert_allclose(drawn.standard_errors_, exact.standard_errors_, rtol=0.1)
+    assert drawn.n_draws_.tolist() == [40 * 60, 3 * 60, 40 * 60]
 
 
 @pytest.mark.thorough
@@ -174,7 +174,7 @@ def test_a_model_that_is_not_read_draws_by_default():
     model, Z = knn()
     imp = SensitivityImportance(scale=None).fit(model, Z)
     assert imp.estimation_ == "sampled"
-    assert np.all(imp.n_draws_ == 6 * len(Z))
+    assert imp.n_draws_.tolist() == [6 * 60, 3 * 60, 6 * 60]  # three values
     assert np.all(imp.standard_errors_ > 0)
     assert "6 draws of each of 60 rows" in imp.response_path_
 

@@ -49,7 +49,7 @@ def test_draws_converge_to_exact(contrast):
     """Within four errors of drawing, and those below 1% with a hundred strata."""
     exact = importance(contrast, estimation="exact")
     drawn = importance(contrast, estimation="sampled", n_draws=200, random_state=0)
-    assert np.all(drawn.n_draws_ == 200 * N)
+    assert drawn.n_draws_.tolist() == [200 * N, 3 * N, *[200 * N] * 3]
     gap = np.abs(drawn.importances_ - exact.importances_)
     assert np.all(gap <= 4 * drawn.monte_carlo_errors_ + 1e-14)
     assert np.all(drawn.monte_carlo_errors_ <= 0.01 * exact.importances_)
@@ -306,7 +306,8 @@ def mixed_rows(n=250):
     random = np.random.RandomState(1)
     X = random.uniform(size=(n, 5))
     X[:, 2] = np.round(X[:, 2], 1)
-    X[:, 4] = random.choice(4, n, p=[0.55, 0.25, 0.15, 0.05])
+    shares = [0.3, 0.15, 0.15, 0.1, 0.1, 0.08, 0.06, 0.04, 0.02]
+    X[:, 4] = random.permutation(9)[random.choice(9, n, p=shares)]
     return X, friedman(X) + random.randn(n), random.randint(1, 4, n)
 
 
@@ -316,6 +317,24 @@ MEASURES = {
     "squared error": PermutationImportance(),
     "absolute error": PermutationImportance(loss="absolute_error"),
 }
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_few_values_are_all_taken(name):
+    """No more of them than draws: the exact numbers, without an error of drawing."""
+    X, y, weights = mixed_rows()
+    X[:, 4] %= 3
+    exact = clone(MEASURES[name]).set_params(
+        estimation="exact", features=[4], keep_rows=True
+    )
+    exact.fit(friedman, X, y, sample_weight=weights)
+    drawn = clone(exact).set_params(estimation="sampled", random_state=0)
+    drawn.fit(friedman, X, y, sample_weight=weights)
+    for kind in ("importances_", "standard_errors_", "influences_", "row_effects_"):
+        found, expected = getattr(drawn, kind), getattr(exact, kind)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert drawn.monte_carlo_errors_[0] == 0
+    assert drawn.n_draws_[0] == 3 * len(X)
 
 
 @pytest.mark.thorough
@@ -373,11 +392,15 @@ def test_six_draws_are_precise(name):
     X = random.uniform(size=(500, 5))
     y = friedman(X) + random.randn(500)
     model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
-    drawn = clone(MEASURES[name]).set_params(estimation="sampled", random_state=0)
-    drawn.fit(model.predict, X, y)
-    share = drawn.monte_carlo_errors_ / drawn.standard_errors_
+    exact = clone(MEASURES[name]).set_params(estimation="exact").fit(model, X, y)
+    drawn = clone(MEASURES[name]).set_params(estimation="sampled")
+    gaps = []
+    for seed in range(40):
+        drawn.set_params(random_state=seed).fit(model.predict, X, y)
+        gaps.append((drawn.importances_ - exact.importances_) / exact.standard_errors_)
+    share = np.sqrt(np.mean(np.square(gaps), axis=0))
     assert share[:4].max() < 0.5
-    assert share[:4].mean() < 1 / 3
+    assert share[:4].mean() < 0.36  # a third, and what 40 seeds leave open
 
 
 def test_exact_ignores_draws_and_tol():
