@@ -12,11 +12,11 @@ of 64 on.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 
-from skvarimp._compiled.tree_walk cimport KINDS, TreeWalk, Twigs, find_kinds
+from skvarimp._compiled.tree_walk cimport TreeWalk
 
 cdef extern from *:
     """
@@ -52,9 +52,6 @@ cdef class Descent:
             Of the trees that rows go down.
         depth : int
             Of the deepest leaf of all.
-        twigs : tuple or None
-            See `Twigs`; given where each tree is one twig or a leaf, so that what a
-            kind of rows leads to is worth remembering.
     members : tuple
         opens : ndarray of shape (n_nodes,), uint8
             See `TreeWalk`.
@@ -78,10 +75,6 @@ cdef class Descent:
     cdef int64_t[:, :, ::1] spans
     cdef int32_t[::1] event_cells
     cdef double[:, ::1] event_changes
-    # small trees: what kinds of rows lead to
-    cdef Twigs twigs
-    cdef int64_t[:, :, ::1] known
-    cdef int32_t[:, ::1] known_own
     # one row's steps, added up
     cdef double[:, ::1] jumps
     cdef uint64_t[::1] touched
@@ -90,7 +83,7 @@ cdef class Descent:
     cdef double[:, ::1] moved
 
     def __init__(self, trees, forest, members):
-        self.roots, depth, twigs = forest
+        self.roots, depth = forest
         self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
         self.walk = TreeWalk(trees, members[0], depth, self.size)
         self.leaf_values = trees[4]
@@ -104,11 +97,6 @@ cdef class Descent:
         self.jumps = np.zeros((n_flat, self.n_raw))
         self.touched = np.zeros(n_flat // WORD, np.uint64)
         self.cells, self.moved = np.empty(0, np.int32), np.empty((0, self.n_raw))
-        self.twigs = None
-        if twigs is not None:
-            self.twigs = Twigs(trees, twigs, self.size)
-            self.known = np.empty((self.n_trees, KINDS, 2), np.int64)
-            self.known_own = np.full((self.n_trees, KINDS), -1, np.int32)
 
     def pieces(self, const int32_t[:, ::1] codes):
         """The pieces of some rows' curves.
@@ -172,26 +160,18 @@ cdef class Descent:
         """List the steps of n_rows rows in all trees; add their own leaves to raw."""
         cdef Py_ssize_t i, t, o
         self.walk.take(codes, first, n_rows)
-        if self.twigs is None:
-            self.n_events = 0
-        else:
-            self.twigs.forget()
+        self.n_events = 0
         for t in range(self.n_trees):
-            if self.twigs is not None and self.twigs.begin(self.roots[t]):
-                self.recall(t, n_rows)
-            else:
-                self.list_steps(t, 0, n_rows)
+            self.list_steps(t, n_rows)
             for i in range(n_rows):
                 for o in range(self.n_raw):
                     raw[first + i, o] += self.leaf_values[self.walk.own[i], o]
 
     # From the leaves to steps, listed by row
 
-    cdef void list_steps(
-        self, Py_ssize_t t, Py_ssize_t first, Py_ssize_t last
-    ) noexcept nogil:
-        """List the steps of some rows in one tree."""
-        cdef Py_ssize_t n = self.walk.go_down(self.roots[t], first, last)
+    cdef void list_steps(self, Py_ssize_t t, Py_ssize_t n_rows) noexcept nogil:
+        """List the steps of all rows in one tree."""
+        cdef Py_ssize_t n = self.walk.go_down(self.roots[t], n_rows)
         cdef Py_ssize_t v, i, s, o, at = self.n_events, n_more, n_raw = self.n_raw
         cdef int64_t *spans = &self.spans[t, 0, 0]
         cdef const int32_t *visits = &self.walk.visits[0, 0]
@@ -201,12 +181,12 @@ cdef class Descent:
         cdef int32_t *cells
         cdef int32_t edge, leaf, ends
         cdef double sign
-        for i in range(first, last):
+        for i in range(n_rows):
             spans[2 * i + 1] = 0
         for v in range(n):
             edge = visits[3 * v + 1]
             spans[2 * visits[3 * v] + 1] += marks[2 * edge + 1] - marks[2 * edge]
-        for i in range(first, last):
+        for i in range(n_rows):
             n_more = spans[2 * i + 1]
             spans[2 * i] = spans[2 * i + 1] = at
             at += n_more
@@ -232,25 +212,6 @@ cdef class Descent:
                     )
                 at += 1
             spans[2 * i + 1] = at
-
-    # Small trees
-
-    cdef void recall(self, Py_ssize_t t, Py_ssize_t n_rows) noexcept nogil:
-        """As `list_steps`, of all rows; walks only for kinds that no row had yet."""
-        cdef const uint8_t *kinds = self.twigs.kinds_in(self.roots[t])
-        cdef Py_ssize_t i
-        cdef uint8_t kind
-        find_kinds(self.twigs, self.roots[t], self.walk.codes)
-        for i in range(n_rows):
-            kind = kinds[i]
-            if self.known_own[t, kind] < 0:
-                self.list_steps(t, i, i + 1)
-                self.known_own[t, kind] = self.walk.own[i]
-                self.known[t, kind, 0] = self.spans[t, i, 0]
-                self.known[t, kind, 1] = self.spans[t, i, 1]
-            self.walk.own[i] = self.known_own[t, kind]
-            self.spans[t, i, 0] = self.known[t, kind, 0]
-            self.spans[t, i, 1] = self.known[t, kind, 1]
 
     # From steps to pieces
 

@@ -5,9 +5,6 @@
 Rows go down a tree in lists. All rows of a list have violated the same features so far.
 Those that agree with a child's side go there, and the others, having violated one
 feature more, if it moves.
-
-Where a long list comes to a twig (see `twigs.pyx`), the kinds of its rows go on in its
-place, as if each were one row.
 """
 
 cimport cython
@@ -15,28 +12,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 import numpy as np
 
-from skvarimp._compiled.tree_walk cimport (
-    CUT, Code, FEATURE, KINDS, LEFT, QUESTIONS, RIGHT, Twigs, find_kinds
-)
+from skvarimp._compiled.tree_walk cimport CUT, Code, FEATURE, LEFT, RIGHT
 
 cdef enum:
     ORDER = 3  # features violated, at most
     BOTH_WAYS = -2  # the rank of a node that rows leave on both sides
 
-cdef enum:
-    ROWS, KINDS_OF_ROWS, WITH_FINDS  # what is on the way
-
 cdef struct Frame:
     # rows that reach a node having violated the conditions on features of these ranks
     int32_t node
-    int32_t what
     int32_t ranks[3]
     int32_t size
     int64_t start, stop, free  # its rows, and where rows may be listed
-
-cdef struct Find:
-    int64_t where  # feature and output, counted in the sums of a row
-    double amount
 
 
 @cython.final
@@ -47,8 +34,6 @@ cdef class Lists:
     ----------
     trees : tuple
         As of `Descent`.
-    twigs : tuple
-        See `Twigs`.
     rank : ndarray of shape (n_nodes,), int32
         How many moving features were split on before that of a node; -1 where it does
         not move, -2 where rows go both ways.
@@ -57,27 +42,19 @@ cdef class Lists:
     firsts : list of ndarray of shape (n_nodes + 1,), int64
         Where the sets of 0, 1, ... features of each leaf begin.
     n_rows : int
-    least : int
-        Rows in a list that go on as kinds.
     """
 
-    cdef Twigs twigs
     cdef const int32_t[:, ::1] nodes
     cdef const uint8_t[::1] missing_left
     cdef const int32_t[::1] missing_code, rank
     cdef const uint8_t[:, ::1] sets
     cdef list firsts
     cdef const int64_t *first[ORDER + 1]
-    cdef Py_ssize_t n_rows, least, order
+    cdef Py_ssize_t n_rows, order
     cdef uint8_t[::1] room
     cdef Frame *stack
     cdef Py_ssize_t top
     cdef int32_t[::1] rows
-    # of kinds as if they were rows
-    cdef const uint8_t[:, ::1] answers
-    cdef double[::1] numbers  # their weights, or what they find, a row each
-    cdef int32_t[::1] leaf, n_finds  # where they find it, and how much of it is not 0
-    cdef uint8_t[::1] finds_of_kinds
     # what rows bring
     cdef double *masses[ORDER + 1]
     cdef const double[::1] weights
@@ -86,34 +63,20 @@ cdef class Lists:
     cdef const double[:, :, ::1] amounts
     cdef double[:, :, :] sums
     cdef bint finds
-    cdef Py_ssize_t n_raw, width
+    cdef Py_ssize_t n_raw
 
-    def __init__(
-        self,
-        trees,
-        twigs,
-        rank,
-        Py_ssize_t depth,
-        firsts,
-        Py_ssize_t n_rows,
-        Py_ssize_t least,
-    ):
+    def __init__(self, trees, rank, Py_ssize_t depth, firsts, Py_ssize_t n_rows):
         cdef const int64_t[::1] first
         cdef Py_ssize_t k
         self.nodes, self.missing_left, self.missing_code, self.sets = trees[:4]
-        self.twigs = Twigs(trees, twigs, n_rows)
         self.rank, self.firsts, self.order = rank, firsts, len(firsts) - 1
         for k in range(self.order + 1):
             first = firsts[k]
             self.first[k] = &first[0]
-        self.n_rows, self.least = n_rows, least
+        self.n_rows = n_rows
         self.room = np.empty((4 * depth + 6) * sizeof(Frame), np.uint8)
         self.stack = <Frame *>&self.room[0]
-        self.rows = np.arange((depth + 2) * max(n_rows, KINDS), dtype=np.int32)
-        bits = np.arange(QUESTIONS, dtype=np.uint8)[:, np.newaxis]
-        self.answers = 1 - (np.arange(KINDS, dtype=np.uint8) >> bits & 1)
-        self.numbers = np.empty(KINDS)
-        self.leaf, self.n_finds = np.empty((2, KINDS), np.int32)
+        self.rows = np.arange((depth + 2) * n_rows, dtype=np.int32)
 
     # At the ends of the ways
 
@@ -125,10 +88,7 @@ cdef class Lists:
         cdef double *into
         if not self.finds:
             into = self.masses[here.size] + self.set_of(here)
-            if here.what == KINDS_OF_ROWS:
-                for k in range(here.start, here.stop):
-                    into[0] += self.numbers[self.rows[k]]
-            elif self.weights is None:
+            if self.weights is None:
                 into[0] += here.stop - here.start
             else:
                 for k in range(here.start, here.stop):
@@ -144,18 +104,10 @@ cdef class Lists:
                 amount = self.amounts[here.size, o, s]
                 if amount == 0.0:
                     continue
-                if here.what == KINDS_OF_ROWS:
-                    into = &self.numbers[(s - first) * self.n_raw + o]
-                    for k in range(here.start, here.stop):
-                        into[self.rows[k] * self.width] += amount
-                else:
-                    into = &self.sums[self.features[s], o, 0]
-                    for k in range(here.start, here.stop):
-                        into[self.rows[k]] += amount
+                into = &self.sums[self.features[s], o, 0]
+                for k in range(here.start, here.stop):
+                    into[self.rows[k]] += amount
             s += 1
-        if here.what == KINDS_OF_ROWS:
-            for k in range(here.start, here.stop):
-                self.leaf[self.rows[k]] = here.node
 
     cdef int64_t set_of(self, const Frame *here) noexcept nogil:
         """Number of the set of violated features of a leaf."""
@@ -169,69 +121,6 @@ cdef class Lists:
                 s = s * (here.ranks[k] - 2) // 3
             number += s
         return number
-
-    # Twigs
-
-    cdef bint goes_by_kinds(self, const Frame *here) noexcept nogil:
-        """Whether the kinds of the rows go on in their place."""
-        if here.stop - here.start < self.least or here.what == KINDS_OF_ROWS:
-            return False
-        return self.twigs.begin(here.node)
-
-    cdef void send_kinds(self, const Frame *here) noexcept nogil:
-        """Let kinds go on, and then hand out what they find."""
-        cdef const uint8_t *kinds = self.twigs.kinds_in(here.node)
-        cdef Py_ssize_t kind, n_kinds = self.twigs.n_kinds(here.node)
-        cdef int64_t k, end = here.free
-        cdef Frame *frame = self.stack + self.top
-        if self.finds:
-            frame[0], frame.what = here[0], WITH_FINDS
-            self.top += 1
-            frame += 1
-        self.numbers[: n_kinds * self.width] = 0.0
-        if not self.finds:
-            for k in range(here.start, here.stop):
-                self.numbers[kinds[self.rows[k]]] += (
-                    1.0 if self.weights is None else self.weights[self.rows[k]]
-                )
-        for kind in range(n_kinds):
-            self.rows[end] = <int32_t>kind
-            end += self.finds or self.numbers[kind] != 0.0
-        self.top += 1
-        frame[0], frame.what = here[0], KINDS_OF_ROWS
-        frame.start, frame.stop, frame.free = here.free, end, end
-
-    cdef void hand_out(self, const Frame *here) noexcept nogil:
-        """Give rows what their kinds found."""
-        cdef const uint8_t *kinds = self.twigs.kinds_in(here.node)
-        cdef double *sums = &self.sums[0, 0, 0]
-        cdef const Find *finds = <Find *>&self.finds_of_kinds[0]
-        cdef const Find *found
-        cdef int64_t k
-        cdef int32_t row, f
-        self.list_finds(self.twigs.n_kinds(here.node))
-        for k in range(here.start, here.stop):
-            row = self.rows[k]
-            found = finds + kinds[row] * self.width
-            for f in range(self.n_finds[kinds[row]]):
-                sums[found[f].where + row] += found[f].amount
-
-    cdef void list_finds(self, Py_ssize_t n_kinds) noexcept nogil:
-        """List the numbers of kinds that are not 0, and where they are added."""
-        cdef Find *finds = <Find *>&self.finds_of_kinds[0]
-        cdef const double *numbers
-        cdef int64_t s, first, last, n
-        cdef Py_ssize_t kind, o
-        for kind in range(n_kinds):
-            n, numbers = kind * self.width, &self.numbers[kind * self.width]
-            first, last = self.first[1][self.leaf[kind]], self.first[1][self.leaf[kind] + 1]
-            for s in range(first, last):
-                for o in range(self.n_raw):
-                    if numbers[(s - first) * self.n_raw + o] != 0.0:
-                        finds[n].amount = numbers[(s - first) * self.n_raw + o]
-                        finds[n].where = &self.sums[self.features[s], o, 0] - &self.sums[0, 0, 0]
-                        n += 1
-            self.n_finds[kind] = <int32_t>(n - kind * self.width)
 
     # The lists
 
@@ -303,7 +192,7 @@ cdef void go_down(Lists lists, int32_t root, const Code[:, ::1] codes) noexcept 
     """Send all rows down one tree."""
     cdef Frame here
     cdef int32_t node, feature, cut, missing
-    here.node, here.size, here.what = root, 0, ROWS
+    here.node, here.size = root, 0
     here.start, here.stop, here.free = 0, lists.n_rows, lists.n_rows
     lists.top = 0
     lists.push(&here, root, -1, 0, lists.n_rows, lists.n_rows)
@@ -312,18 +201,11 @@ cdef void go_down(Lists lists, int32_t root, const Code[:, ::1] codes) noexcept 
         here = lists.stack[lists.top]
         node = here.node
         feature = lists.nodes[node, FEATURE]
-        if here.what == WITH_FINDS:
-            lists.hand_out(&here)
-        elif feature < 0:
+        if feature < 0:
             lists.at_leaf(&here)
-        elif lists.goes_by_kinds(&here):
-            find_kinds(lists.twigs, node, codes)
-            lists.send_kinds(&here)
         elif lists.rank[node] == BOTH_WAYS or is_in(&here, lists.rank[node]):
             lists.push(&here, lists.nodes[node, LEFT], -1, here.start, here.stop, here.free)
             lists.push(&here, lists.nodes[node, RIGHT], -1, here.start, here.stop, here.free)
-        elif here.what == KINDS_OF_ROWS:
-            lists.split(&here, &lists.answers[lists.twigs.bit[node], 0], 1, -1)
         else:
             cut = lists.nodes[node, CUT]
             missing = lists.missing_code[feature] if lists.missing_left[node] else -1
@@ -354,7 +236,7 @@ def count_masses(
     for k in range(lists.order + 1):
         of_sets = masses[k]
         lists.masses[k] = &of_sets[0]
-    lists.weights, lists.finds, lists.width = weights, False, 1
+    lists.weights, lists.finds = weights, False
     with nogil:
         for t in range(roots.shape[0]):
             go_down(lists, roots[t], codes)
@@ -385,9 +267,6 @@ def add_found(
     cdef Py_ssize_t t
     lists.features, lists.amounts, lists.sums, lists.finds = features, amounts, sums, True
     lists.n_raw = lists.amounts.shape[1]
-    lists.width = lists.n_raw * max(1, np.diff(lists.firsts[1]).max())
-    lists.numbers = np.empty(KINDS * lists.width)
-    lists.finds_of_kinds = np.empty(KINDS * lists.width * sizeof(Find), np.uint8)
     with nogil:
         for t in range(roots.shape[0]):
             go_down(lists, roots[t], codes)

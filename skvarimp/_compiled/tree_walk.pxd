@@ -8,11 +8,6 @@ cdef enum:
     NODE = 4
 
 
-cdef enum:
-    QUESTIONS = 8  # of a twig, at most
-    KINDS = 256  # of rows, at most
-
-
 cdef class TreeWalk:
     cdef const int32_t[:, ::1] nodes
     cdef const uint8_t[::1] missing_left, opens
@@ -25,9 +20,7 @@ cdef class TreeWalk:
     cdef void take(
         self, const int32_t[:, ::1] codes, Py_ssize_t first, Py_ssize_t n_rows
     ) noexcept nogil
-    cdef Py_ssize_t go_down(
-        self, int32_t root, Py_ssize_t first, Py_ssize_t last
-    ) noexcept nogil
+    cdef Py_ssize_t go_down(self, int32_t root, Py_ssize_t n_rows) noexcept nogil
     cdef void more_visits(self, Py_ssize_t n, Py_ssize_t more) noexcept nogil
 
 
@@ -35,20 +28,3 @@ ctypedef fused Code:  # small ones are read faster
     uint8_t
     uint16_t
     int32_t
-
-
-cdef class Twigs:
-    cdef const int32_t[:, ::1] nodes, questions
-    cdef const uint8_t[::1] missing_left
-    cdef const int32_t[::1] missing_code, twig, bit
-    cdef const uint8_t[:, ::1] sets
-    cdef uint8_t[:, ::1] kinds
-    cdef int32_t[::1] known  # the twig that each of the kinds are of
-
-    cdef void forget(self) noexcept nogil
-    cdef bint begin(self, int32_t node) noexcept nogil
-    cdef Py_ssize_t n_kinds(self, int32_t root) noexcept nogil
-    cdef uint8_t *kinds_in(self, int32_t root) noexcept nogil
-
-
-cdef void find_kinds(Twigs twigs, int32_t root, const Code[:, ::1] codes) noexcept nogil

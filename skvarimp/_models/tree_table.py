@@ -18,7 +18,6 @@ from skvarimp._compiled import kernel, use_compiled
 from skvarimp._running.memory import CACHE, slices
 
 CREDIT = kernel("tree_credit")
-QUESTIONS = 8  # asked by a twig, at most
 
 
 class NodeTable:
@@ -259,31 +258,6 @@ class TreeTable(NodeTable):
         return int(self.depth.max())
 
     @cached_property
-    def max_leaves(self):
-        """Leaves of the largest tree."""
-        return int(np.bincount(self.tree[self.feature < 0]).max())
-
-    @cached_property
-    def twigs(self):
-        """The largest subtrees with at most 8 questions, as `twigs.pyx` reads them."""
-        asks = (self.feature >= 0).astype(np.int32)
-        for d in range(self.max_depth, 0, -1):
-            level = self.depth == d
-            np.add.at(asks, self.parent[level], asks[level])
-        small = (self.feature >= 0) & (asks <= QUESTIONS)
-        begins = small & ~np.append(small, False)[self.parent]
-        twig = np.where(begins, np.cumsum(begins) - 1, -1).astype(np.int32)
-        for d in range(1, self.max_depth):
-            inside = small & ~begins & (self.depth == d)
-            twig[inside] = twig[self.parent[inside]]
-        nodes = np.lexsort((self.depth, twig))[np.count_nonzero(~small) :]
-        bit = np.zeros_like(twig)
-        bit[nodes] = np.arange(len(nodes)) - np.searchsorted(twig[nodes], twig[nodes])
-        questions = np.full((begins.sum(), QUESTIONS), -1, dtype=np.int32)
-        questions[twig[nodes], bit[nodes]] = nodes
-        return twig, bit, questions, np.bincount(self.tree[begins], minlength=1).max()
-
-    @cached_property
     def flat(self):
         """As the compiled kernels read it: nodes, missing_left, ..., values."""
         cut = self.cut.copy()
@@ -303,7 +277,7 @@ class TreeTable(NodeTable):
         )
 
     def __getstate__(self):
-        return {k: v for k, v in vars(self).items() if k not in ("flat", "twigs")}
+        return {k: v for k, v in vars(self).items() if k != "flat"}
 
     def _read_edges(self):
         n_nodes = len(self.feature)

@@ -9,11 +9,9 @@ import pytest
 from combinations import half, one_per
 from response_oracle import walks_asked
 from roundoff import roundoff
-from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
     BaggingClassifier,
     GradientBoostingClassifier,
-    GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
@@ -27,7 +25,6 @@ from skvarimp import (
 from skvarimp._compiled import built, use_compiled
 from skvarimp._data.table import as_table, resolve_features
 from skvarimp._measures.problem import make_problem
-from skvarimp._models import tree_table
 from skvarimp._models.model import Model
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._models.trees import Encoding, Tree
@@ -177,17 +174,6 @@ def test_sizes_of_tasks_change_nothing(monkeypatch):
         for a, b in zip(reference, parts):
             np.testing.assert_allclose(a.importances, b.importances, rtol=1e-13)
             np.testing.assert_allclose(a.standard_errors, b.standard_errors, rtol=1e-11)
-
-
-def test_small_trees_remembered_or_not(monkeypatch):
-    """What answers lead to is the same, looked up or walked."""
-    X, y = make_friedman1(200, random_state=0)
-    model = GradientBoostingRegressor(n_estimators=8).fit(X, y)
-    _, remembered = walked(model, X, features=None)
-    monkeypatch.setattr(tree_table, "QUESTIONS", 0)
-    _, walked_down = walked(model, X, features=None)
-    for a, b in zip(remembered, walked_down):
-        np.testing.assert_array_equal(a.importances, b.importances)
 
 
 @pytest.mark.parametrize("n", [1, 2, 8, 9, 16, 17, 127, 128, 129, 256, 257, 1000])

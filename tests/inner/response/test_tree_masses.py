@@ -73,16 +73,12 @@ def by_double_loop(name, weighted, columns):
     return np.reshape(np.transpose(means), (-1, np.prod(shape)))
 
 
-KINDS = [0, 10**6]  # kinds of rows, every row
-
-
 @pytest.mark.parametrize(
-    ("name", "weighted", "least", "engine"), each(MODELS, [False, True], KINDS, ENGINES)
+    ("name", "weighted", "engine"), each(MODELS, [False, True], ENGINES)
 )
-def test_means_equal_the_double_loop(name, weighted, engine, least, monkeypatch):
+def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
     """As one, two and three columns move, in any order of columns."""
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
-    monkeypatch.setattr(masses, "LONG", least)
     monkeypatch.setattr(trees_response, "counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
     response = lowered(Model(model), table)
@@ -136,8 +132,8 @@ def test_numbers_of_sets():
         assert [masses.set_number(ranks) for ranks in every] == list(range(len(every)))
 
 
-@pytest.mark.parametrize(("name", "least", "engine"), each(MODELS, KINDS, ENGINES))
-def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypatch):
+@pytest.mark.parametrize(("name", "engine"), each(MODELS, ENGINES))
+def test_partial_dependence_from_masses_and_slopes(name, engine, monkeypatch):
     """The same numbers, curves and influences as from each row's own steps.
 
     Rows are more than the groups of the sketch: from masses the error is exact
@@ -145,7 +141,6 @@ def test_partial_dependence_from_masses_and_slopes(name, engine, least, monkeypa
     """
     RANDOM = np.random.RandomState(0)
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
-    monkeypatch.setattr(masses, "LONG", least)
     rows = np.tile(X, (4, 1)) + np.repeat([0.0, 0.1, -0.2, 0.3], 120)[:, np.newaxis]
     weights = RANDOM.gamma(1.0, size=480)
     found = []

@@ -21,9 +21,6 @@ from skvarimp._running.tasks import each
 MASSES = kernel("masses")
 ORDER = 3  # features that move at once, at most
 BOTH_WAYS = -2  # the rank of a node that rows leave on both sides
-# Kernels find the kinds of all rows. They serve lists of so many rows, and of one in so
-# many of all.
-LONG, SHARE = 512, 24
 
 
 class Paths:
@@ -244,8 +241,8 @@ def _kernel_lists(paths, codes, some, n_sizes, roots):
     """What the kernels are given for some rows: `Lists`, roots and codes."""
     table, n_rows = paths.table, some.stop - some.start
     firsts = [paths.first(size) for size in range(n_sizes)]
-    how = table.flat, table.twigs, paths.rank, table.max_depth, firsts
-    lists = MASSES.Lists(*how, n_rows, max(LONG, n_rows // SHARE))
+    how = table.flat, paths.rank, table.max_depth, firsts
+    lists = MASSES.Lists(*how, n_rows)
     roots = table.roots if roots is None else roots
     return lists, roots, np.ascontiguousarray(codes[:, some])
 

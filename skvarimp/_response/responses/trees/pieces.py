@@ -13,7 +13,6 @@ import numpy as np
 
 from skvarimp._compiled import kernel
 from skvarimp._data.base_table import numbered
-from skvarimp._models.tree_table import QUESTIONS
 from skvarimp._response.responses.trees.curves import Linked, PartCells, pieces_of
 from skvarimp._response.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, at_once
@@ -213,9 +212,7 @@ class Strips:
         if response.link is not None or not len(self.trees):
             self.trees = np.arange(len(self.table.roots))
         if self.compiled:
-            small = self.table.max_leaves <= QUESTIONS + 1
-            twigs = self.table.twigs if small else None
-            forest = self.table.roots[self.trees], self.table.max_depth, twigs
+            forest = self.table.roots[self.trees], self.table.max_depth
             self.given = self.table.flat, forest, self.arrays
 
     def curves_of(self, table, rows, base, moves):
