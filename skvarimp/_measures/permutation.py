@@ -257,8 +257,8 @@ default=None
     def _without_rows(self):
         if self.scoring is not None:
             return (
-                "A scorer has errors if it looks at predictions only: use such a "
-                "scorer, or use `loss`"
+                "A scorer has errors if it looks at predictions only, and its number "
+                "depends on how often rows count: use such a scorer, or use `loss`"
             )
         if self.rows == "oob":
             return "rows='oob' gives no such number: use rows='all'"

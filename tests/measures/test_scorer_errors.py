@@ -5,13 +5,15 @@ import pandas as pd
 import pytest
 from literal_permutation import FOREST, LOGISTIC, THREE, TREES, TWO, WEIGHTS, X, Y
 from roundoff import roundoff
-from sklearn.base import clone
+from sklearn import metrics
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from skvarimp import (
     PermutationImportance,
@@ -24,6 +26,17 @@ from skvarimp._measures.scorers.resamples import N_PAIRS, opposite_samples
 
 LABELS = TWO == "yes"
 CLASSIFIER = clone(LOGISTIC).fit(X, LABELS)
+
+
+def asked_for_each(scores_lost):
+    """The method that asks a scorer for repeat by repeat, not for all together."""
+
+    def of_each(self, known, donors, counts):
+        repeats = [{m: of[[r]] for m, of in known.items()} for r in range(len(donors))]
+        asked = (scores_lost(self, *of, counts) for of in zip(repeats, donors[:, None]))
+        return np.concatenate(list(asked))
+
+    return of_each
 
 
 def literal_error(score, predict, y, imp, j):
@@ -97,6 +110,10 @@ def test_errors_are_those_of_rows_written_out(scoring, model, y, score, method):
     assert abs(found**2 - expected**2) < rounding * max(1.0, found)
 
 
+SEVERAL = np.column_stack([LABELS, np.median(Y) < Y]).astype(int)
+LABELLED = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, SEVERAL)
+COLUMNS = np.column_stack([Y, X[:, 0] * X[:, 1]])
+
 ALIKE = [
     ("accuracy", TREES, THREE),
     ("average_precision", CLASSIFIER, LABELS),
@@ -112,6 +129,15 @@ ALIKE = [
     ("precision", CLASSIFIER, LABELS),
     ("recall", CLASSIFIER, LABELS),
     ("roc_auc_ovr", TREES, THREE),
+    ("f1_weighted", TREES, THREE),
+    ("precision_macro", TREES, THREE),
+    ("recall_micro", TREES, THREE),
+    ("accuracy", LABELLED, SEVERAL),
+    ("f1_macro", LABELLED, SEVERAL),
+    ("precision_micro", LABELLED, SEVERAL),
+    ("recall_weighted", LABELLED, SEVERAL),
+    ("r2", clone(FOREST).fit(X, COLUMNS), COLUMNS),
+    ("neg_root_mean_squared_error", clone(FOREST).fit(X, COLUMNS), COLUMNS),
 ]
 
 
@@ -121,13 +147,16 @@ ALIKE = [
 def test_formulas_give_the_errors_of_the_scorer(
     scoring, model, y, weights, monkeypatch
 ):
-    """With two repeats, halves of the repeats are the repeats themselves."""
-    from skvarimp._measures.scorers.ways import ByFormula
+    """The scorer is asked for each repeat by itself, as the formulas are."""
+    from skvarimp._measures.scorers.ways import ByFormula, ByScorer
 
     parameters = {"n_draws": 4, "features": [1], "random_state": 0}
     imp = PermutationImportance(scoring=scoring, **parameters)
-    fast = clone(imp).fit(model, X, y, sample_weight=weights)
+    with monkeypatch.context() as by_formula_only:
+        by_formula_only.delattr(ByScorer, "_lost")
+        fast = clone(imp).fit(model, X, y, sample_weight=weights)
     monkeypatch.setattr(ByFormula, "serves", lambda self: False)
+    monkeypatch.setattr(ByScorer, "_lost", asked_for_each(ByScorer._lost))
     slow = clone(imp).fit(model, X, y, sample_weight=weights)
     np.testing.assert_allclose(fast.standard_errors_, slow.standard_errors_, rtol=1e-6)
 
@@ -152,6 +181,106 @@ def test_concordance_of_all_samples_at_once(kind, monkeypatch):
     slow = clone(imp).fit(model, rows, y)
     assert fast.standard_errors_.max() > 0.05
     np.testing.assert_allclose(fast.standard_errors_, slow.standard_errors_, rtol=1e-6)
+
+
+class Perfect(BaseEstimator):
+    """Predicts y itself, a function of the first two columns."""
+
+    n_features_in_ = X.shape[1]
+
+    def __init__(self, of_class=False):
+        self.of_class = of_class
+
+    def fit(self, X, y):
+        self.fitted_, self.classes_ = True, np.unique(y)
+        return self
+
+    def predict(self, X):
+        found = 3.0 + np.exp(X[:, 0]) + X[:, 1] ** 2
+        return np.where(found > 5, 1, 0) if self.of_class else found
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier" if self.of_class else "regressor"
+        return tags
+
+
+PERFECT = [
+    ("matthews_corrcoef", True, metrics.matthews_corrcoef),
+    (
+        "neg_mean_absolute_percentage_error",
+        False,
+        metrics.mean_absolute_percentage_error,
+    ),
+    ("accuracy", True, metrics.accuracy_score),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("passed", ["name", "callable", "own"])
+@pytest.mark.parametrize(("name", "of_class", "function"), PERFECT)
+def test_errors_where_predictions_are_perfect(
+    name, of_class, function, passed, monkeypatch
+):
+    """A scorer is known by what it is: many give 0 or 1 to what is perfect.
+
+    Nor by what a callable is called.
+    """
+    from skvarimp._measures.scorers.ways import ByScorer
+
+    monkeypatch.setattr(ByScorer, "_lost", asked_for_each(ByScorer._lost))
+    sign = -1 if name.startswith("neg") else 1
+    y = Perfect(of_class).predict(X)
+    model = Perfect(of_class).fit(X, y)
+
+    def own(model, X, y):
+        return sign * function(y, model.predict(X))
+
+    own.__name__ = "r2" if of_class else "neg_mean_squared_error"
+    made = make_scorer(function, greater_is_better=sign > 0)
+    scoring = {"name": name, "callable": made, "own": own}[passed]
+    imp = PermutationImportance(
+        scoring=scoring, n_draws=4, features=[0], random_state=4
+    ).fit(model, X, y)
+    expected = literal_error(function, model.predict, y, imp, 0)
+    assert expected > 0
+    np.testing.assert_allclose(imp.standard_errors_, expected, rtol=1e-6)
+
+
+def test_totals_and_largest_errors_have_no_standard_error():
+    """A sum grows with the rows; a largest error does not see how often rows count.
+
+    Both are 0 where predictions are perfect, whatever the rows count.
+    """
+    y = Perfect().predict(X)
+    imp = PermutationImportance(scoring="neg_max_error", random_state=0)
+    with pytest.warns(UserWarning, match="does not depend on how often single rows"):
+        imp.fit(Perfect().fit(X, y), X, y)
+    assert imp.importances_[0] > 1
+    assert imp.standard_errors_ is None
+    assert np.isnan(imp.to_frame()["standard_error"]).all()
+    with pytest.raises(ValueError, match="depends on how often rows count"):
+        imp.interval()
+    imp.set_params(scoring=lambda m, X, y: -np.abs(m.predict(X) - y).sum())
+    assert imp.fit(Perfect().fit(X, y), X, y).standard_errors_ is None
+
+
+def test_own_scores_have_the_formula_of_the_class_that_they_are_of():
+    """Inherited from scikit-learn's mixins, also by a pipeline's last step."""
+    from skvarimp._measures.scorers.stand_ins import own_score
+    from skvarimp._measures.scorers.ways import formula_of
+
+    class Own(LogisticRegression):
+        def score(self, X, y, sample_weight=None):
+            return 0.0
+
+    assert formula_of(own_score, make_pipeline(StandardScaler(), FOREST)) == "r2"
+    assert formula_of(own_score, LogisticRegression()) == "accuracy"
+    assert formula_of(own_score, Own()) is None
+    assert formula_of(metrics.get_scorer("r2"), FOREST) == "r2"
+    assert formula_of(make_scorer(metrics.r2_score), FOREST) == "r2"
+    uneven = make_scorer(metrics.r2_score, multioutput="variance_weighted")
+    assert formula_of(uneven, FOREST) is None
 
 
 def test_kernel_and_numpy_agree(monkeypatch):

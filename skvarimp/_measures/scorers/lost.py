@@ -7,12 +7,18 @@ from skvarimp._data.statistics import divided
 from skvarimp._data.table import has_tags, rows_of_target
 from skvarimp._measures.rows import Rows, SampleUnits, fingerprint
 from skvarimp._measures.scorers.resamples import N_PAIRS
-from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Recorded, Responses
+from skvarimp._measures.scorers.stand_ins import (
+    SMOOTH,
+    Permuted,
+    Recorded,
+    Responses,
+    own_score,
+)
 from skvarimp._measures.scorers.ways import way_of
 from skvarimp._response.drawing import strata
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import Effort, feature_seeds
-from skvarimp._running.guards import drawing_budget, spend, users_code
+from skvarimp._running.guards import drawing_budget, spend, users_code, warn
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.tasks import Progress, tasks_done
 
@@ -43,7 +49,10 @@ class ScoreLost:
     responses : Responses or None
         What a scorer of scikit-learn's is served from.
     way : Way or None
-        How samples of the rows are scored; None where that would need the model.
+        How samples of the rows are scored; None where that would need the model, or
+        would not move the score.
+    why_no_errors : str or None
+        What the scorer lacks where the latter is so.
     """
 
     def __init__(self, scoring, problem, features, reads=True):
@@ -67,7 +76,7 @@ class ScoreLost:
         if problem.weights.min() < problem.weights.max():
             self.options["sample_weight"] = problem.weights * problem.total_weight
         self.baseline, known = self._unmoved(estimator)
-        self.way = way_of(self, known)
+        self.way, self.why_no_errors = way_of(self, known)
 
     def _unmoved(self, estimator):
         """The score of the unmoved rows, and the predictions that it comes from.
@@ -112,6 +121,10 @@ class ScoreLost:
         given = plan.features, self, n_draws, seeds
         progress = Progress([measure], n)
         lost = tasks_done(progress, _score_lost, range(n), given, measure.n_jobs)
+        if self.why_no_errors is not None:
+            warn(
+                f"scoring={self.name!r} gives no standard errors: {self.why_no_errors}."
+            )
         outcome, paths = Outcome.drawn(n, 1), []
         for e, (finished, path) in lost:
             outcome.store([e], finished)
@@ -180,11 +193,6 @@ class ScoreLost:
         if self.way is not None:
             known = {m: np.stack([of[m] for of in known]) for m in known[0]}
         return np.array(scores), known, None
-
-
-def own_score(estimator, X, y, **params):
-    """The scorer that scoring="score" means."""
-    return estimator.score(X, y, **params)
 
 
 def is_finite_number(score):

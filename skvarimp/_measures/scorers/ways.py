@@ -1,7 +1,7 @@
 """How the scores lost in samples are found: by a formula, or by the scorer itself.
 
 Formulas are those of scikit-learn's scorers, of many repeats or weightings at once.
-One is trusted only where it gives the number that the scorer gives.
+They are looked up by what the scorer is, and trusted where they give its numbers.
 """
 
 import warnings
@@ -10,10 +10,12 @@ from functools import partial
 
 import numpy as np
 from sklearn import config_context
+from sklearn.metrics import get_scorer
 
+from skvarimp._data.statistics import divided
 from skvarimp._data.table import rows_of_target
 from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, orders
-from skvarimp._measures.scorers.stand_ins import Replayed
+from skvarimp._measures.scorers.stand_ins import Replayed, own_score
 from skvarimp._models.labels import as_columns, positions
 from skvarimp._running.guards import users_code
 
@@ -21,7 +23,7 @@ CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # a formula gives the number of its scor
 
 
 def way_of(lost, known):
-    """A formula, or else the scorer itself; None where it needs the model.
+    """A formula, or else the scorer itself; None where neither gives errors.
 
     Parameters
     ----------
@@ -31,15 +33,20 @@ def way_of(lost, known):
 
     Returns
     -------
-    Way or None
+    way : Way or None
+    why_not : str or None
+        What is unusual in a scorer that has none; None where it needs the model.
     """
     shapes = [getattr(output, "shape", ()) for output in known.values()]
     if {shape[:1] for shape in shapes} != {(lost.problem.n_rows,)}:
-        return None
+        return None, None
     samples = list(opposite_samples(lost.problem.units))
     weights = lost.options.get("sample_weight", np.ones(lost.problem.n_rows))
-    ways = (kind(lost, known, samples, weights) for kind in (ByFormula, ByScorer))
-    return next((way for way in ways if way.serves()), None)
+    for kind in (ByFormula, ByScorer):
+        way = kind(lost, known, samples, weights)
+        if way.serves():
+            return way, None
+    return None, way.why_not
 
 
 @dataclass
@@ -66,6 +73,9 @@ class Way:
     samples: list
     weights: np.ndarray
 
+    # what a user is told of a scorer that gives no errors
+    why_not = None
+
     def deviations(self, known, donors):
         """What the scores lost in samples owe to rows and to pairs, see `orders`.
 
@@ -85,34 +95,35 @@ class Way:
 
 
 class ByFormula(Way):
-    """All repeats and samples at once, see `formulas`."""
+    """All repeats and samples at once, see `formulas`.
+
+    The formula is that of what the scorer is, see `formula_of`. It is used where it
+    gives the scorer's numbers of the outputs, and of those in another order, which are
+    never perfect; also of rows that count several times.
+    """
 
     formula = None
 
     def serves(self):
-        """Whether a formula gives the scorer's numbers, also of rows that count twice.
-
-        The formula of the scorer's name, or any.
-        """
-        y = np.asarray(self.lost.y)
-        if y.ndim > 1 or len(self.known) > 1:
+        """Whether the scorer has a formula, and it gives the scorer's numbers."""
+        self.formula = formula_of(self.lost.scorer, self.lost.problem.model.estimator)
+        if self.formula is None or len(self.known) > 1:
             return False
-        own = np.arange(len(y))
+        n = self.lost.problem.n_rows
+        own = np.arange(n)
         times = np.stack([np.ones_like(own), 1 + own % 3])
         scorer = ByScorer(self.lost, self.known, [], self.weights)
-        asked = [scorer.score(self.known, own, of_rows) for of_rows in times]
         counts = np.ascontiguousarray(times.T, dtype=np.uint8)
-        one_repeat = {method: base[np.newaxis] for method, base in self.known.items()}
-        formulas = OF_TIMES if y.dtype.names else OF_PREDICTIONS | OF_CLASSES
-        named = [name for name in formulas if name == self.lost.name]
-        for self.formula in named or formulas:
+        for known in (self.known, shuffled(self.known)):
+            asked = [scorer.score(known, own, of_rows) for of_rows in times]
             try:
-                base, _ = self._scores(one_repeat, own[np.newaxis], counts)
+                one_repeat = {method: of[np.newaxis] for method, of in known.items()}
+                _, found = self._scores(one_repeat, own[np.newaxis], counts)
             except (ValueError, TypeError, IndexError, AttributeError):
-                continue  # it is one of other outputs
-            if np.shape(base) == (1, 2) and np.allclose(base, asked, **CLOSE):
-                return True
-        return False
+                return False  # it is one of other outputs
+            if np.shape(found) != (1, 2) or not np.allclose(found, asked, **CLOSE):
+                return False
+        return True
 
     def _lost(self, known, donors, counts):
         base, moved = self._scores(known, donors, counts)
@@ -128,10 +139,67 @@ class ByFormula(Way):
                 return OF_TIMES[self.formula](y, both, weighting)
             if self.formula in OF_PREDICTIONS:
                 return OF_PREDICTIONS[self.formula](y, both, weighting.mean)
-            classes = self.lost.problem.model.estimator.classes_
-            if method == "predict":
-                both = _codes(both.ravel(), classes).reshape(both.shape)
-            return OF_CLASSES[self.formula](_codes(y, classes), both, weighting)
+            estimator = self.lost.problem.model.estimator
+            if y.ndim == 1:
+                classes = estimator.classes_
+                if method == "predict":
+                    both = _codes(both.ravel(), classes).reshape(both.shape)
+                y = _codes(y, classes)
+            elif self.formula not in OF_LABELS:
+                raise TypeError("a formula of one label per row")
+            return OF_CLASSES[self.formula](y, both, weighting)
+
+
+def shuffled(known):
+    """The same outputs, each at another row."""
+    return {
+        method: outputs[np.random.default_rng(0).permutation(len(outputs))]
+        for method, outputs in known.items()
+    }
+
+
+def formula_of(scorer, estimator):
+    """The name of a scorer's formula, by what the scorer is; None where it has none.
+
+    A scorer is scikit-learn's scorer of a name if it calls the same function of the
+    same outputs with the same options, a model's own score if its class inherits it.
+    Numbers do not tell: where predictions are perfect, many scorers give the same.
+
+    Parameters
+    ----------
+    scorer : callable
+    estimator : object
+        Fitted.
+    """
+    if scorer is own_score:
+        return OF_METHODS.get(_inherited_score(estimator))
+    named = (name for name in OF_PREDICTIONS | OF_CLASSES if _is_named(scorer, name))
+    return next(named, None)
+
+
+def _is_named(scorer, name):
+    known = get_scorer(name)
+    return type(scorer) is type(known) and vars(scorer) == vars(known)
+
+
+def _inherited_score(estimator):
+    """Where the `score` of a model, or of a pipeline's last step, was written."""
+    last = getattr(estimator, "steps", [(None, estimator)])[-1][1]
+    score = getattr(type(last), "score", None)
+    place = ".".join(getattr(score, of, "") for of in ("__module__", "__qualname__"))
+    if place == CONCORDANCE and not getattr(last, "_predict_risk_score", True):
+        return f"{place} of times"
+    return place
+
+
+CONCORDANCE = "sksurv.base.SurvivalAnalysisMixin.score"
+# Where a method `score` is written -> the formula of its number.
+OF_METHODS = {
+    "sklearn.base.ClassifierMixin.score": "accuracy",
+    "sklearn.base.RegressorMixin.score": "r2",
+    CONCORDANCE: "concordance of risks",
+    f"{CONCORDANCE} of times": "concordance of times",
+}
 
 
 def _codes(labels, classes):
@@ -150,16 +218,32 @@ class ByScorer(Way):
     counts_by_weight = False
 
     def serves(self):
-        """Whether two copies of all rows have the score of one, as of a mean."""
-        rows = np.arange(len(self.weights))
-        twice, some = np.full_like(rows, 2), 1 + rows % 3
-        score, close = self.lost.baseline, {"rtol": 1e-9, "atol": 1e-12}
-        if not np.isclose(self.score(self.known, rows, twice), score, **close):
+        """Whether two copies of all rows have the score of one, as of a mean.
+
+        The scorer is tried with the outputs, and with those in another order, which are
+        never perfect: perfect ones may have the score 0 whatever the rows count.
+        """
+        n = len(self.weights)
+        rows, same = np.arange(n), partial(np.allclose, rtol=1e-9, atol=1e-12)
+        tried = [self.known, shuffled(self.known)]
+        times = [np.ones_like(rows), np.full_like(rows, 2)]
+        times += [1 + (rows + shift) % 3 for shift in range(3)]
+
+        def scores():
+            return np.array([[self.score(o, rows, of) for of in times] for o in tried])
+
+        written_out = scores()
+        one, two, *some = written_out.T
+        if not same(two, one):
             return False
-        written_out = self.score(self.known, rows, some)
+        if same(some, one) and not same(*one):
+            self.why_not = (
+                "its number does not depend on how often single rows count, as that "
+                "of a largest error"
+            )
+            return False
         self.counts_by_weight = True
-        weighted = self.score(self.known, rows, some)
-        self.counts_by_weight = bool(np.isclose(weighted, written_out, **close))
+        self.counts_by_weight = bool(same(scores(), written_out))
         return True
 
     def _lost(self, known, donors, counts):
@@ -201,7 +285,7 @@ SMALLEST = np.finfo(np.float64).eps  # probability that scikit-learn's log loss 
 
 
 def _squared_error(y, f, mean):
-    return mean((1.0 * y - f) ** 2)
+    return mean((y - f) ** 2)
 
 
 def _variance(values, mean):
@@ -209,23 +293,40 @@ def _variance(values, mean):
     return mean(values**2) - mean(values) ** 2
 
 
-def _r2(y, f, mean):
-    return 1.0 - _squared_error(y, f, mean) / _variance(1.0 * y, mean)
+def _of_columns(of_one):
+    """The formula of y of several columns: the mean of those of each."""
+
+    def score(y, f, mean):
+        if y.ndim == 1:
+            return of_one(1.0 * y, f, mean)  # NumPy does not subtract bool
+        of_columns = zip(np.moveaxis(y, -1, 0), np.moveaxis(f, -1, 0))
+        return np.mean([of_one(1.0 * a, b, mean) for a, b in of_columns], axis=0)
+
+    return score
+
+
+def _accuracy(y, f, mean):
+    right = y == f
+    return mean(right if y.ndim == 1 else right.all(axis=-1))
 
 
 # Scores of outputs (..., n_samples), of y (n_samples,) and a function `mean` over the
-# samples. Labels may be bool, which NumPy does not subtract.
+# samples; y and outputs may have columns, which come last.
 OF_PREDICTIONS = {
-    "accuracy": lambda y, f, mean: mean(y == f),
-    "explained_variance": lambda y, f, mean: (
-        1.0 - _variance(1.0 * y - f, mean) / _variance(1.0 * y, mean)
+    "accuracy": _accuracy,
+    "explained_variance": _of_columns(
+        lambda y, f, mean: 1.0 - _variance(y - f, mean) / _variance(y, mean)
     ),
-    "neg_mean_absolute_error": lambda y, f, mean: -mean(np.abs(1.0 * y - f)),
-    "neg_mean_squared_error": lambda y, f, mean: -_squared_error(y, f, mean),
-    "neg_root_mean_squared_error": lambda y, f, mean: (
-        -np.sqrt(_squared_error(y, f, mean))
+    "neg_mean_absolute_error": _of_columns(lambda y, f, mean: -mean(np.abs(y - f))),
+    "neg_mean_squared_error": _of_columns(
+        lambda y, f, mean: -_squared_error(y, f, mean)
     ),
-    "r2": _r2,
+    "neg_root_mean_squared_error": _of_columns(
+        lambda y, f, mean: -np.sqrt(_squared_error(y, f, mean))
+    ),
+    "r2": _of_columns(
+        lambda y, f, mean: 1.0 - _squared_error(y, f, mean) / _variance(y, mean)
+    ),
 }
 
 
@@ -250,25 +351,60 @@ def _average_precision(codes, f, weighting):
     return sums / positive
 
 
-def _hits(codes, f, weighting, c):
-    """Shares of the rows of a class, of those called so, and of both."""
-    is_c, called = codes == c, f == c
-    return [weighting.mean(rows) for rows in (is_c, called, is_c & called)]
+def _hits(codes, f, weighting):
+    """Shares of rows that have each label, are called so, and both.
+
+    Labels are classes, or the columns of several labels per row. A class that neither
+    y nor the outputs of a repeat hold has no share.
+
+    Returns
+    -------
+    list of ndarray of shape (n_labels, ..., n_samples)
+    """
+    if codes.ndim == 2:
+        pairs = list(zip(codes.T == 1, np.moveaxis(f, -1, 0) == 1))
+    else:
+        pairs = [(codes == c, f == c) for c in range(max(codes.max(), f.max(), 1) + 1)]
+    found = [
+        [weighting.mean(np.broadcast_to(rows, b.shape)) for rows in (a, b, a & b)]
+        for a, b in pairs
+    ]
+    return [np.array(shares) for shares in zip(*found)]
 
 
-def _f1(codes, f, weighting, c=1):
-    are, called, both = _hits(codes, f, weighting, c)
-    return 2.0 * both / (are + called)
+# (share of the rows of a class, of those called so, of both) -> numerator, denominator
+RATIOS = {
+    "f1": lambda are, called, both: (2.0 * both, are + called),
+    "precision": lambda are, called, both: (both, called),
+    "recall": lambda are, called, both: (both, are),
+}
 
 
-def _precision(codes, f, weighting):
-    _, called, both = _hits(codes, f, weighting, 1)
-    return both / called
+def _ratio(kind, average):
+    """A formula of `RATIOS` averaged over the labels, as scikit-learn's scorers do."""
+
+    def score(codes, f, weighting):
+        hits = _hits(codes, f, weighting)
+        if average == "binary":
+            return divided(*RATIOS[kind](*(of_labels[1] for of_labels in hits)))
+        if average == "micro":
+            return divided(*RATIOS[kind](*(of.sum(axis=0) for of in hits)))
+        are, called, _ = hits
+        if average == "weighted":
+            shares = are
+        elif codes.ndim == 2:
+            shares = np.ones_like(are)
+        else:
+            shares = 1.0 * (are + called > 0)
+        of_labels = divided(*RATIOS[kind](*hits))
+        return divided((shares * of_labels).sum(axis=0), shares.sum(axis=0))
+
+    return score
 
 
-def _recall(codes, f, weighting, c=1):
-    are, _, both = _hits(codes, f, weighting, c)
-    return both / are
+def _balanced_accuracy(codes, f, weighting):
+    are, _, both = _hits(codes, f, weighting)
+    return divided(both, are).sum(axis=0) / (are > 0).sum(axis=0)
 
 
 def _mean_of_classes(of_class):
@@ -283,16 +419,20 @@ def _mean_of_classes(of_class):
 # the classes and a `Weighting` of the samples.
 OF_CLASSES = {
     "average_precision": _average_precision,
-    "balanced_accuracy": _mean_of_classes(_recall),
-    "f1": _f1,
-    "f1_macro": _mean_of_classes(_f1),
+    "balanced_accuracy": _balanced_accuracy,
     "neg_brier_score": _brier,
     "neg_log_loss": _log_loss,
-    "precision": _precision,
-    "recall": _recall,
     "roc_auc": _area,
     "roc_auc_ovr": _mean_of_classes(_area),
 }
+OF_CLASSES |= {kind: _ratio(kind, "binary") for kind in RATIOS}
+# Those that take several labels per row, too.
+OF_LABELS = {
+    f"{kind}_{average}": _ratio(kind, average)
+    for kind in RATIOS
+    for average in ("macro", "micro", "weighted")
+}
+OF_CLASSES |= OF_LABELS
 
 
 def _concordance(y, f, weighting, sign):
