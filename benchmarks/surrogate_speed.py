@@ -3,15 +3,14 @@
     OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/surrogate_speed.py \\
         [--repeats 5] [--jobs 2]
 
-Every problem and engine runs in a process of its own, so that its peak memory is its
+Every problem runs in a process of its own, so that its peak memory is its
 own; one worker unless `--jobs` says otherwise. Times are the best of several repeats,
 as CPU seconds and as seconds on the clock, the latter for a quiet machine only.
 Before any time is taken, the importances without surrogates are compared with the
-forest's `feature_importances_`, and those with surrogates between the engines.
+forest's `feature_importances_`.
 """
 
 import argparse
-import os
 import platform
 import resource
 import subprocess
@@ -25,7 +24,6 @@ from timer import best
 
 import skvarimp
 from skvarimp import ImpurityImportance
-from skvarimp._compiled import built
 
 PROBLEMS = [
     ("classification", 1000, 10),
@@ -33,8 +31,6 @@ PROBLEMS = [
     ("classification", 10_000, 20),
     ("regression", 10_000, 20),
 ]
-
-ENGINES = ["numpy"] + ["compiled"] * built()
 
 
 def make_problem(kind, n_samples, n_features):
@@ -53,43 +49,31 @@ def resident():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def surrogates_of(forest, X, y, engine, **options):
-    """Importances with surrogates by one engine."""
-    os.environ["SKVARIMP_COMPILED"] = str(ENGINES.index(engine))
+def surrogates_of(forest, X, y, **options):
+    """Importances with surrogates."""
     return ImpurityImportance(surrogates=True, **options).fit(forest, X, y)
 
 
-def check_engines(forest, X, y, options):
-    """Raise where the engines do not agree."""
-    found = [surrogates_of(forest, X, y, e, **options) for e in ENGINES]
-    for name in ("importances_", "association_"):
-        np.testing.assert_allclose(*(getattr(f, name) for f in found), rtol=1e-12)
-
-
-def measure(problem, engine, repeats, options):
+def measure(problem, repeats, options):
     """One row of the table."""
     forest, X, y = make_problem(*problem)
     _, fit = best(repeats, forest.fit, X, y)
     plain = ImpurityImportance(convention="sklearn").fit(forest).importances_
     np.testing.assert_allclose(plain, forest.feature_importances_, rtol=1e-10)
     before = resident()
-    importance = surrogates_of(forest, X, y, engine, **options)
+    importance = surrogates_of(forest, X, y, **options)
     extra = resident() - before
     record = importance.surrogate_splits_.nbytes / 2**20
     n_surrogates = len(importance.surrogate_splits_)
-    _, search = best(repeats, lambda: surrogates_of(forest, X, y, engine, **options))
-    if len(ENGINES) > 1 and engine == ENGINES[-1]:
-        check_engines(forest, X, y, options)
+    _, search = best(repeats, lambda: surrogates_of(forest, X, y, **options))
     n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
     kind, n_samples, n_features = problem
     # Workers in processes live on; their CPU time is not seen from here.
-    n_jobs = options["n_jobs"]
-    seen = n_jobs == 1 or engine == "compiled"
     cpu = f"{'-':>8}{'-':>7}"
-    if seen:
+    if options["n_jobs"] == 1:
         cpu = f"{search.cpu:>8.2f}{search.cpu / fit.cpu:>7.2f}"
     return (
-        f"{kind + f' {n_samples} x {n_features}':<28}{engine:<10}{n_nodes:>9}"
+        f"{kind + f' {n_samples} x {n_features}':<28}{n_nodes:>9}"
         f"{n_surrogates:>11}{fit.cpu:>8.2f}{cpu}"
         f"{fit.wall:>8.2f}{search.wall:>8.2f}{search.wall / fit.wall:>7.2f}"
         f"{extra:>9.0f}{record:>9.0f}"
@@ -103,12 +87,11 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--convention", default="matlab")
     parser.add_argument("--only", type=int, help="one problem, from 0")
-    parser.add_argument("--engine", choices=ENGINES, help="one engine")
     options = parser.parse_args()
     measured = {"convention": options.convention, "n_jobs": options.jobs}
-    if options.only is not None and options.engine is not None:
+    if options.only is not None:
         problem = PROBLEMS[options.only]
-        print(measure(problem, options.engine, options.repeats, measured))
+        print(measure(problem, options.repeats, measured))
         return
     print(
         f"skvarimp {skvarimp.__version__}, scikit-learn {sklearn.__version__}, NumPy "
@@ -116,18 +99,16 @@ def main():
         f"convention {options.convention}, n_jobs {options.jobs}, best of "
         f"{options.repeats}"
     )
-    print(f"{'':<58}{'CPU':<23}{'clock':<23}{'memory, MB':>18}")
+    print(f"{'':<48}{'CPU':<23}{'clock':<23}{'memory, MB':>18}")
     print(
-        f"{'problem':<28}{'engine':<10}{'nodes':>9}{'surrogates':>11}"
+        f"{'problem':<28}{'nodes':>9}{'surrogates':>11}"
         f"{'fit s':>8}{'search':>8}{'ratio':>7}{'fit s':>8}{'search':>8}{'ratio':>7}"
         f"{'extra':>9}{'record':>9}",
         flush=True,
     )
-    problems = range(len(PROBLEMS)) if options.only is None else [options.only]
-    for number in problems:
-        for engine in [options.engine] if options.engine else ENGINES:
-            one = ["--only", str(number), "--engine", engine]
-            subprocess.run([sys.executable, *sys.argv, *one], check=True)
+    for number in range(len(PROBLEMS)):
+        one = ["--only", str(number)]
+        subprocess.run([sys.executable, *sys.argv, *one], check=True)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ from skvarimp._measures.derivative import DerivativeImportance
 from skvarimp._measures.filter_importance import FilterImportance
 from skvarimp._measures.firm.firm import FIRMImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
-from skvarimp._measures.impurity.predictor import SurrogateTreePredictor
 from skvarimp._measures.joint.interaction import InteractionImportance
 from skvarimp._measures.joint.shapley import ShapleyImportance
 from skvarimp._measures.joint.sobol import SobolImportance
@@ -83,7 +82,6 @@ __all__ = [
     "ForwardSelector",
     "AllRelevantSelector",
     "ImportanceEstimator",
-    "SurrogateTreePredictor",
     "correlated_groups",
     "compare_importances",
     "rank_intervals",

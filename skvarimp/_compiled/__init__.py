@@ -13,7 +13,6 @@ KERNELS = (
     "masses",
     "pieces",
     "ranked",
-    "surrogates",
     "tree_credit",
     "tree_walk",
 )

@@ -31,7 +31,6 @@ from skvarimp import (
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
-    SurrogateTreePredictor,
     compare_importances,
     importance_across_folds,
 )
@@ -252,17 +251,7 @@ MISUSES = {
         )
         for measure in (CoefficientImportance(), ImpurityImportance())
     },
-    # surrogate splits and oligomers
-    "surrogates of a class": (
-        lambda: SurrogateTreePredictor(DecisionTreeRegressor).fit(X, Y),
-        TypeError,
-        "got the class DecisionTreeRegressor. Make an instance",
-    ),
-    "short y of surrogates": (
-        lambda: SurrogateTreePredictor(TREE).fit(X, Y[:5]),
-        ValueError,
-        "y has 5 features, but X has 60 rows",
-    ),
+    # oligomers
     "unknown letter": (
         lambda: OligomerWeights({1: np.eye(3, 4)}).weights_of("N"),
         ValueError,

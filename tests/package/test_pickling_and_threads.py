@@ -79,7 +79,6 @@ ESTIMATORS = {
     "importance_estimator": skvarimp.ImportanceEstimator(
         Ridge(), skvarimp.SensitivityImportance()
     ),
-    "surrogate_predictor": skvarimp.SurrogateTreePredictor(TREE),
     "all_relevant": skvarimp.AllRelevantSelector(
         DecisionTreeRegressor(max_depth=3, random_state=0), max_iter=5, random_state=0
     ),
@@ -227,8 +226,6 @@ def test_nothing_that_was_passed_is_modified(name):
     measure, model = MEASURES.get(name, (ESTIMATORS.get(name), None))
     if name in {"impurity", "coefficient", "filter", "out_of_bag"}:
         given[2] = np.ones(len(X))  # as fitted; filters take whole weights
-    if name == "surrogate_predictor":
-        given[2] = None
     before = parts((given, model, measure.get_params(deep=False)))
     arguments = (model, *given[:2]) if name in MEASURES else given[:2]
     clone(measure).fit(*arguments, sample_weight=given[2])

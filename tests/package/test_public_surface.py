@@ -42,7 +42,6 @@ SURFACE = {
         "SensitivityImportance",
         "ShapleyImportance",
         "SobolImportance",
-        "SurrogateTreePredictor",
         "compare_importances",
         "correlated_groups",
         "rank_intervals",

@@ -226,31 +226,6 @@ def importance_estimator_call(draw, part):
     judge(call, (data.X, y, weight), (model, data, y, weight), draws=True)
 
 
-def surrogate_predictor_call(draw, part):
-    """`SurrogateTreePredictor`, missing values included."""
-    trees = ["tree", "tree_classifier", "forest", "forest_classifier", "extra_trees"]
-    data, y, weight, model = some_problem(draw, trees)
-    other = draw(datasets())
-    if isinstance(other.X, np.ndarray) and other.n and data.p and chance(draw, 2):
-        other.X = np.resize(other.X, (other.n, data.p))
-    predictor = skvarimp.SurrogateTreePredictor(model)
-    method = chosen(draw, ["predict", "predict_proba", "apply", "score"])
-
-    def call(ours):
-        predictor.fit(data.X, y, sample_weight=weight)
-        for X in (data.X, other.X):
-            if method == "score":
-                predictor.score(X, y, sample_weight=weight)
-                continue
-            result = getattr(predictor, method)(X)
-            results = result if isinstance(result, list) else [result]
-            for r in results:
-                if np.asarray(r).dtype.kind == "f":
-                    require(np.all(np.isfinite(r)), "a prediction is NaN")
-
-    judge(call, (data.X, y, weight, other.X), (model, method, data, y, weight, other))
-
-
 def filter_call(draw, part):
     """The filters themselves."""
     data = draw(datasets(draw(st.booleans())))
@@ -317,7 +292,6 @@ CALLS = {
     "compare": compare_call,
     "selector": selector_call,
     "importance_estimator": importance_estimator_call,
-    "surrogate_predictor": surrogate_predictor_call,
     "refits": refits,
     "rows": rows,
     "filter": filter_call,
@@ -329,7 +303,6 @@ CALLED = {
     *OPTIONS,
     *SELECTOR_OPTIONS,
     "ImportanceEstimator",
-    "SurrogateTreePredictor",
     "compare_importances",
     "importance_across_folds",
     "FoldImportances",

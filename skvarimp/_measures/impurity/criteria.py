@@ -34,7 +34,6 @@ class SumCriterion:
     """
 
     gain: Callable
-    of_sums = True
 
     def decrease(self, grove, slots, starts, cuts, ends):
         """Decrease of weight times impurity by splits of runs of rows.
@@ -155,8 +154,6 @@ def largest(left, right, w_left, w_right):
 
 class MeanAbsoluteError:
     """Mean distance to the median."""
-
-    of_sums = False
 
     def decrease(self, grove, slots, starts, cuts, ends):
         """Sorts the rows, n log n."""

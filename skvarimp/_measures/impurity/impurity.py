@@ -148,7 +148,6 @@ class ImpurityImportance(BaseImportance):
 
     See Also
     --------
-    SurrogateTreePredictor : Uses the surrogate splits for missing values.
     PermutationImportance : Measures on any rows, for any model.
 
     Notes

@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from skvarimp._compiled import use_compiled
 from skvarimp._data.statistics import divided
 from skvarimp._data.validation import check_target, check_weights
 from skvarimp._measures.behind_transformers import set_columns
@@ -93,16 +92,15 @@ def _plan(measure, trees):
 
 def _search(measure, criterion, rules, tally, training):
     """Add every tree to the tally, in batches through joblib."""
-    tables, compiled = tally.trees.tables, use_compiled()
+    tables = tally.trees.tables
     columns = SortedColumns(tally.trees.matrix(training[0]), tally.trees.nominal)
     trainings = tally.trees.trainings(*training)
     with Progress([measure], len(tables)) as progress, progress.until_interrupted():
         results = in_order(
             search_batch,
             batches(tables, trainings, len(columns)),
-            (columns, criterion, rules, compiled),
+            (columns, criterion, rules),
             measure.n_jobs,
-            prefer="threads" if compiled else None,
         )
         for _, of_batch in results:
             for of_tree in of_batch:

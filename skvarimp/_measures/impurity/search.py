@@ -1,19 +1,12 @@
-"""What splits and surrogate splits earn on training rows, a batch of trees at a time.
-
-Surrogates are found by `numpy_search`, which says what is computed, or by compiled
-kernels, which do the same work in another order: the slots of a node follow each
-other, those of its left child first, so that one comparison of a slot's number tells
-where its row goes.
-"""
+"""What splits and surrogate splits earn on training rows, by batches of trees."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from skvarimp._measures.impurity import numpy_search
-from skvarimp._measures.impurity.grove import LEAF, MISSING, Grove
-from skvarimp._measures.impurity.numpy_search import TOLERANCE
-from skvarimp._running.memory import CACHE, HELD, at_once, numbers_at_once
+from skvarimp._measures.impurity.cuts import TOLERANCE, best_cuts
+from skvarimp._measures.impurity.grove import Grove
+from skvarimp._running.memory import CACHE, numbers_at_once
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ def batches(tables, trainings, n_features):
     yield tuple(zip(*held))
 
 
-def search_batch(batch, columns, criterion, rules, compiled):
+def search_batch(batch, columns, criterion, rules):
     """What the splits of the trees of one batch earn.
 
     Parameters
@@ -70,8 +63,6 @@ def search_batch(batch, columns, criterion, rules, compiled):
         differences of large numbers, and equal partitions are to earn alike.
     rules : Rules or None
         Which surrogates to find.
-    compiled : bool
-        Whether compiled kernels find them.
 
     Returns
     -------
@@ -87,7 +78,7 @@ def search_batch(batch, columns, criterion, rules, compiled):
     of_trees = np.split(decrease, grove.roots[1:])
     if rules is None:
         return [(of_tree, None) for of_tree in of_trees]
-    found = find_surrogates(grove, columns, rules, compiled)
+    found = find_surrogates(grove, columns, rules)
     if rules.criterion is None:  # the rpart convention
         found["decrease"] = found["association"] * decrease[found["node"]]
     ends = np.searchsorted(found["node"], grove.roots[1:])
@@ -96,19 +87,14 @@ def search_batch(batch, columns, criterion, rules, compiled):
     return [(d, dict(zip(found, run))) for d, run in zip(of_trees, runs)]
 
 
-def find_surrogates(grove, columns, rules, compiled=False):
+def find_surrogates(grove, columns, rules):
     """All surrogate splits of a few trees, by node and rank.
-
-    Both engines find the same splits, and numbers that agree to rounding.
 
     Parameters
     ----------
     grove : Grove
     columns : SortedColumns
     rules : Rules
-    compiled : bool
-        Whether compiled kernels search. They do not know criteria that sort the rows
-        of every split.
 
     Returns
     -------
@@ -119,8 +105,6 @@ def find_surrogates(grove, columns, rules, compiled=False):
         -1: the other way. The decrease of weight times impurity, by the surrogate's own
         split, is NaN where it was not asked for. Rank 1 is the best of its node.
     """
-    known = rules.criterion is None or rules.criterion.of_sums
-    best_cuts = compiled_cuts if compiled and known else numpy_search.best_cuts
     parts = zip(*best_cuts(grove, columns, rules))
     node, feature, number = map(np.concatenate, parts)
     n_kept = rules.n_kept or len(columns)
@@ -179,45 +163,6 @@ def midpoint(below, above):
     with np.errstate(invalid="ignore"):  # -inf and inf have no middle
         middle = below / 2 + above / 2
     return np.where((below <= middle) & (middle < above), middle, below)
-
-
-def compiled_cuts(grove, columns, rules):
-    """All branch nodes of some columns at a time."""
-    from skvarimp._compiled.surrogates import Search
-
-    criterion, node = rules.criterion, np.flatnonzero(grove.left != LEAF)
-    node = node[np.argsort(grove.preorder[node])]  # trees in turn
-    trees, weight = np.arange(len(grove.roots) + 1), grove.node_sums(grove.weight)
-    left, right = grove.left[node], grove.right[node]
-    branches = (
-        np.searchsorted(grove.tree_of_node[node], trees),
-        node,
-        grove.feature[node].astype(np.intp),
-        *(grove.start[node], grove.start[right], grove.stop[node]),
-        *(weight[left], weight[right]),
-    )
-    statistics, label = np.empty((0, grove.n_slots)), np.empty(0, dtype=np.intp)
-    if criterion is not None:
-        statistics = np.array([*criterion.statistics(grove)])
-    if rules.class_boundary:
-        label = grove.class_codes()
-    bounds = np.searchsorted(grove.tree, trees)
-    slots = bounds, grove.row, grove.weight, label, statistics
-    missing = np.any(columns.rank[:, -1:] == MISSING, axis=1)
-    kinds = np.asarray(columns.nominal, bool), missing, grove.grown_on(len(columns))
-    kinds = [of_kind.view(np.uint8) for of_kind in kinds]
-    values = columns.values, columns.order, columns.rank, *kinds
-    search = Search(
-        values, slots, branches, grove.sums_exactly(), rules.min_rows, TOLERANCE
-    )
-    n_branches, n_statistics = len(node), len(statistics)
-    width = at_once(n_branches * (5 + 2 * n_statistics), HELD)
-    for first in range(0, len(columns), width):
-        last = min(first + width, len(columns))
-        *found, number, sums = search.on_columns(first, last)
-        if criterion is not None:
-            number[:, 4] = criterion.decrease_of_sums(*sums)
-        yield *found, number
 
 
 class SplitRecords:

@@ -6,13 +6,11 @@ from literal_surrogates import bare_tree
 from sklearn.ensemble import RandomForestRegressor
 
 from skvarimp import ImpurityImportance
-from skvarimp._measures.impurity import numpy_search as _surrogates
+from skvarimp._measures.impurity import cuts as _surrogates
 from skvarimp._measures.impurity import search as _impurity_search
 from skvarimp._measures.impurity.grove import Grove, SortedColumns
 from skvarimp._measures.impurity.search import Rules, find_surrogates
 from skvarimp._measures.impurity.tree_reader import Training
-
-pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def noisy_copies(n=120, seed=0):
@@ -49,7 +47,7 @@ def test_block_sizes_and_jobs_change_nothing(monkeypatch, weighted):
                 )
 
 
-def test_nodes_of_tiny_weight_are_as_exact_as_others(compiled):
+def test_nodes_of_tiny_weight_are_as_exact_as_others():
     """A node's sums are rounded at its own scale, not at the tree's."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 12))
@@ -68,7 +66,7 @@ def test_nodes_of_tiny_weight_are_as_exact_as_others(compiled):
         scaled = np.where(X[:, 0] == 1, weight * scale, weight)
         scaled[(X[:, 0] == 0) & side] *= of_other  # node 1 is then badly balanced
         grove = Grove([table], [Training(leaf, scaled)])
-        surrogates = find_surrogates(grove, SortedColumns(X), Rules(), compiled)
+        surrogates = find_surrogates(grove, SortedColumns(X), Rules())
         of_node = surrogates["node"] == 4
         found.append({name: v[of_node] for name, v in surrogates.items()})
     assert len(found[0]["node"])
@@ -86,7 +84,7 @@ ONE_SPLIT = bare_tree(
 )
 
 
-def test_ties_hide_behind_rounding(compiled):
+def test_ties_hide_behind_rounding():
     """Weights in tenths tie the cuts that whole weights tie: the lowest wins."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -98,7 +96,6 @@ def test_ties_hide_behind_rounding(compiled):
                 Grove([ONE_SPLIT], [Training(np.where(left, 1, 2), weight * unit)]),
                 SortedColumns(X),
                 Rules(),
-                compiled,
             )
             for unit in (1.0, 0.1)
         )
@@ -106,16 +103,32 @@ def test_ties_hide_behind_rounding(compiled):
         assert np.array_equal(whole["threshold"], tenths["threshold"])
 
 
-def test_categories_leave_enough_rows_on_each_side(compiled):
+def test_categories_leave_enough_rows_on_each_side():
     """Each category goes where most of its weight goes; the sides are then counted."""
     code = np.array([0.0, 1, 1, 1, 2, 2, 2, 2])
     goes_left = np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype=bool)
     X = np.column_stack([goes_left, code])
     grove = Grove([ONE_SPLIT], [Training(np.where(goes_left, 1, 2), np.ones(8))])
     columns = SortedColumns(X, nominal=np.array([False, True]))
-    found = find_surrogates(grove, columns, Rules(min_rows=1), compiled)
+    found = find_surrogates(grove, columns, Rules(min_rows=1))
     assert found["feature"].tolist() == [1]
     assert found["association"].tolist() == [0.5]  # (2 - 1) / 2: one row goes astray
     assert np.isnan(found["threshold"]).all()
-    none = find_surrogates(grove, columns, Rules(min_rows=2), compiled)
+    none = find_surrogates(grove, columns, Rules(min_rows=2))
     assert len(none["node"]) == 0
+
+
+def test_nodes_without_rows_have_no_surrogates():
+    """Also where all weights are 0."""
+    table = bare_tree(
+        left=np.array([1, -1, 3, -1, -1]),
+        right=np.array([2, -1, 4, -1, -1]),
+        column=np.array([0, -1, 1, -1, -1]),
+    )
+    X, _ = noisy_copies(10)
+    for leaf in (np.ones(10, int), np.full(10, 3), np.repeat([1, 4], 5)):
+        for weight in (np.ones(10), np.zeros(10)):
+            grove = Grove([table], [Training(leaf, weight)])
+            found = find_surrogates(grove, SortedColumns(X), Rules())
+            assert np.all(found["node"] == 0)
+            assert len(found["node"]) == 0 or (weight.any() and leaf[0] != leaf[-1])

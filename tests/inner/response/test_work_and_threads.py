@@ -19,12 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import (
-    ImpurityImportance,
     SensitivityImportance,
 )
 from skvarimp._compiled import built
 from skvarimp._data.table import as_table
-from skvarimp._measures.impurity import search as _impurity_search
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response import lowering as _lowering
@@ -171,28 +169,21 @@ def test_kernels_let_go_of_the_interpreter():
     assert enough.is_set()  # held back, this thread would beat once per call
 
 
-@pytest.mark.parametrize("measure", ["walk", "surrogates"])
-def test_compiled_work_is_shared_by_threads(measure, monkeypatch):
+def test_compiled_work_is_shared_by_threads(monkeypatch):
     """Of this process: work done in another would not be seen here."""
     if not built():
         pytest.skip("kernels are not built")
     monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
-    if measure == "walk":
-        owner, name, fitted = TreeWalker, "run", SensitivityImportance(n_jobs=2)
-        monkeypatch.setattr(TreeWalker, "TASK_VISITS", 400)
-    else:
-        owner, name = _impurity_search, "find_surrogates"
-        fitted = ImpurityImportance(surrogates=True, n_jobs=2)
-        monkeypatch.setattr(owner, "CACHE", 1)
+    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 400)
     monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # before threads start
-    seen, work = [], getattr(owner, name)
+    seen, work = [], TreeWalker.run
 
     def noted(*arguments):
         seen.append(threading.current_thread())
         return work(*arguments)
 
-    monkeypatch.setattr(owner, name, noted)
-    fitted.fit(forest, X, Y)
+    monkeypatch.setattr(TreeWalker, "run", noted)
+    SensitivityImportance(n_jobs=2).fit(forest, X, Y)
     assert len(seen) > 2
     assert threading.main_thread() not in seen

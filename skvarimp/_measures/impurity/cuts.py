@@ -1,4 +1,4 @@
-"""Surrogate splits by NumPy: the search over all nodes of a level at once.
+"""Surrogate splits: the search for the best cuts over all nodes of a level at once.
 
 At a node, a surrogate on column k is the cut x_k <= v, or its mirror image, that sends
 most weight where the primary split sends it. With C the running sum, in the order of
