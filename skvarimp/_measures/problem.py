@@ -173,8 +173,22 @@ class Problem:
         limit = self.response(features).most_calls(drawn)
         if cost <= limit:
             return True
-        sizes = self.grid_sizes(features, request)
+        sizes = self.sizes_for_costs(features, request)
         return self.exact_cost(features, reduction, self.n_rows, sizes) <= limit
+
+    def sizes_for_costs(self, features, request):
+        """As `grid_sizes`, but at most: where costs do not depend on them."""
+        reduction, n = request.reductions[0], self.n_rows
+        few, most = np.full(len(features), 2), np.full(len(features), n)
+        a, b = (self.exact_cost(features, reduction, n, k) for k in (few, most))
+        return most if a == b else self.grid_sizes(features, request)
+
+    def affordable_rows(self, features, request):
+        """How many rows a response that is read moves through all values in time."""
+        reduction, n = request.reductions[0], self.n_rows
+        sizes = self.sizes_for_costs(features, request)
+        cost = self.exact_cost(features, reduction, n, sizes)
+        return int(n * self.response(features).most_calls(0.0) / cost)
 
     def exact_cost(self, features, reduction, n_rows, sizes):
         """Cost of all grid values, of which each feature has so many, at some rows."""
@@ -276,7 +290,7 @@ class Problem:
         request : Request
             Of one reduction.
         sizes : ndarray of shape (n_features,)
-            Number of grid values of each feature.
+            Predictions that a row takes of each feature: its grid values, or 0.
         n_first : int
             How many rows are drawn first.
         measure : BaseImportance

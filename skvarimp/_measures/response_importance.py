@@ -23,7 +23,7 @@ from skvarimp._measures.residuals import residual_grid
 from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._measures.subgroup_trees import subgroup_grid
 from skvarimp._response.reductions import Observed
-from skvarimp._response.rounds import LEAST_ROWS, Effort
+from skvarimp._response.rounds import ENOUGH_ROWS, LEAST_ROWS, MOST_ROWS, Effort
 from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import budget, spending, warn, working
 from skvarimp._running.private_sklearn import HasMethods
@@ -374,15 +374,21 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         exact = exact_rows(problem, features, request)
         if plan.estimation == "exact" or isinstance(self.tol, float):
             return exact
-        sizes = problem.grid_sizes(features, request)
-        return int(self._first_rows(plan, sizes) * sizes.sum())
+        sizes, n_rows = self._rows_and_sizes(plan)
+        return int(n_rows * sizes.sum())
 
     def _cheapest(self, plan):
         problem, features, request = plan.problem, plan.features, plan.request
         effort, n = Effort.of(self), problem.n_rows
         drawn = effort.n_draws * effort.most_rows(n) * len(features)
+        read = not problem.response(features).asks_model
+        if read and effort.most_rows(n) < n:
+            drawn = 0  # what some rows of all cost is no measure of what may be waited
         if problem.exact_is_cheap(features, request, drawn):
             return "exact"
+        some = read and problem.partitions is None and self.tol is not None
+        if some and problem.affordable_rows(features, request) >= ENOUGH_ROWS:
+            return "rows"
         return self._drawn_estimation
 
     def _draw(self, plan, reduction, scale):
@@ -393,15 +399,25 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         if plan.estimation == "sampled":
             return problem.drawn(features, request, reduction, scale, self)
         problem.in_one_place("estimation='rows'", "use estimation='exact'")
-        sizes = problem.grid_sizes(features, request)
-        first = self._first_rows(plan, sizes)
+        sizes, first = self._rows_and_sizes(plan)
         return problem.drawn_rows(features, request, sizes, first, self)
 
-    def _first_rows(self, plan, sizes):
-        """How many rows are drawn with all of the grid: as many moves as else."""
-        effort, n = Effort.of(self), plan.problem.n_rows
+    def _rows_and_sizes(self, plan):
+        """How many rows are drawn with all of the grid, and its sizes (n_features,).
+
+        As many rows as make `n_draws` predictions of each; of a response that is read
+        as many as are affordable.
+        """
+        problem, features, request = plan.problem, plan.features, plan.request
+        effort, n = Effort.of(self), problem.n_rows
+        if not problem.response(features).asks_model:
+            sizes, affordable = np.zeros(len(features)), ENOUGH_ROWS
+            affordable = max(affordable, problem.affordable_rows(features, request))
+            return sizes, min(effort.most_rows(n), MOST_ROWS, affordable)
+        sizes = problem.grid_sizes(features, request)
         n_moves = effort.n_draws * effort.most_rows(n) * len(sizes)
-        return min(n, max(LEAST_ROWS * effort.n_draws, int(n_moves / sizes.sum())))
+        least = LEAST_ROWS * effort.n_draws
+        return sizes, min(n, max(least, int(n_moves / sizes.sum())))
 
     def _further_columns(self):
         shares = getattr(self, "explained_", None)

@@ -47,8 +47,8 @@ class SensitivityImportance(ConditionalImportance):
         row, drawn in strata (not for the range). "rows": over rows drawn at random and
         the whole grid (Lemaire & Clérot, eqs. 4 and 5). "auto": "exact" if that is
         expected to cost at most three times as much as drawing or, where the model has
-        a fast response, to take about a second; else "sampled" ("rows" for the range).
-        All estimate the same number.
+        a fast response, to take about five seconds; else "rows" with a fast response
+        and for the range, and "sampled" of other models. All estimate the same number.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
         Values the input moves through. "all": the observed values with their

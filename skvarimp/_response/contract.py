@@ -34,8 +34,8 @@ from skvarimp._running.guards import OverBudget
 from skvarimp._running.memory import at_once, call_slices, slices
 
 # Exact numbers may cost this many times what drawn ones cost, or, by a fast response,
-# this many numbers written, which take about a second.
-TIMES_DRAWN, NUMBERS_OF_A_SECOND = 3.0, 5e7
+# this many numbers written, which take about five seconds.
+TIMES_DRAWN, NUMBERS_AFFORDABLE = 3.0, 2.5e8
 OUTPUT = 2.0  # what each further output adds to a call and to a value of a curve
 
 
@@ -271,7 +271,7 @@ class Response:
         known; a black box may be slow.
         """
         costs = self.costs().for_outputs(self.n_outputs)
-        return max(TIMES_DRAWN * drawn, NUMBERS_OF_A_SECOND / costs.call)
+        return max(TIMES_DRAWN * drawn, NUMBERS_AFFORDABLE / costs.call)
 
     def walker(self, walk):
         """The `Walker` that carries out a walk by this response."""

@@ -26,6 +26,7 @@ LEAST_DRAWS = 4  # two strata: one says nothing of pairs between strata
 MOST_TIMES = 64  # with a `tol`, a row draws at most this many times `n_draws`
 BLOCK_ROWS = 10_000  # drawn before it is asked whether they are enough
 MOST_ROWS = 30_000  # drawn where `tol` is "auto"
+ENOUGH_ROWS = 2000  # of a model that is read, with the exact mean of each
 LEAST_ROWS = 20  # before an error of drawing is trusted
 
 SHARE_OF_ERROR = 1 / 3  # of the standard error, that drawing may add by default
@@ -391,7 +392,7 @@ class RowDraws:
     order : ndarray of shape (n_rows,)
         Positions of the rows, in the order in which they are drawn.
     sizes : ndarray of shape (n_features,)
-        Number of grid values of each feature.
+        Predictions that a row takes of each feature: its grid values, or 0.
     """
 
     walk: object
@@ -477,14 +478,13 @@ def rows_in_rounds(draws, n_first, tol, measure, size):
     n_outputs = len(draws.walk.scales[0][0])
     stopping = Stopping(n_features, n_outputs, tol, size)
     rows_left, n_drawn = drawing_budget(measure), 0
-    per_row = draws.sizes if draws.walk.response.asks_model else np.zeros(n_features)
-    rows_left.require(min(n_rows, LEAST_ROWS) * int(per_row.sum()))
+    rows_left.require(min(n_rows, LEAST_ROWS) * int(draws.sizes.sum()))
     ended = np.zeros(n_features, dtype=bool)
     with Progress([measure], n_features) as progress, progress.until_interrupted():
         while not progress.stopped:
             active = np.flatnonzero(~stopping.precise)
             n_next = n_first if n_drawn == 0 else 2 * n_drawn
-            cost = max(per_row[active].sum(), 1)
+            cost = max(draws.sizes[active].sum(), 1)
             left = min(rows_left.left, NO_LIMIT)
             n_next = int(min(n_next, n_rows, left // cost))
             once = n_drawn > 0 and not isinstance(tol, float)
@@ -492,7 +492,7 @@ def rows_in_rounds(draws, n_first, tol, measure, size):
                 progress.step(n_features - progress.n_done)
                 break
             n_drawn = n_next
-            rows_left.spend(int(n_drawn * per_row[active].sum()))
+            rows_left.spend(int(n_drawn * draws.sizes[active].sum()))
             with closing(draws.further(active, n_drawn, measure.n_jobs)) as arriving:
                 for features, finished in arriving:
                     stopping.add(features, finished)

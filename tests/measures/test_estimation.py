@@ -7,6 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance
+from skvarimp._response import contract
 
 RANDOM = np.random.RandomState(0)
 
@@ -42,8 +43,9 @@ def test_an_unknown_model_is_asked_three_times_as_often_as_for_draws(measure, mo
         ]
     ),
 )
-def test_what_many_classes_cost_is_known(measure):
+def test_what_many_classes_cost_is_known(measure, monkeypatch):
     """Curves of 600 probabilities take far longer than drawn rows; of 3 they do not."""
+    monkeypatch.setattr(contract, "NUMBERS_AFFORDABLE", 5e7)  # of one second
     rows = np.random.RandomState(0).randn(1200, 2)
     for n_classes, estimation in ((3, "exact"), (600, "sampled")):
         y = np.arange(1200) % n_classes

@@ -13,7 +13,11 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance
+from skvarimp._data.table import as_table
+from skvarimp._models.model import Model
+from skvarimp._response import contract
 from skvarimp._response.drawing import strata
+from skvarimp._response.lowering import lowered
 from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS
 from skvarimp.exceptions import ImportanceWarning
 
@@ -73,6 +77,38 @@ def test_rows_converge_to_exact(contrast):
     assert np.all(every.n_draws_ == N)
     np.testing.assert_allclose(every.importances_, exact.importances_, rtol=1e-12)
     assert np.all(every.monte_carlo_errors_ <= 1e-12 * exact.importances_)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        SensitivityImportance(scale=None, random_state=0),
+        PermutationImportance(random_state=0, relative=True),
+        PermutationImportance(random_state=0, loss="absolute_error"),
+    ],
+    ids=str,
+)
+def test_models_that_are_read_draw_rows_where_all_take_long(measure, monkeypatch):
+    """Each with its exact mean; the errors are those of all rows."""
+    Z = np.random.RandomState(0).randn(12_000, 3)
+    y = Z[:, 0] * Z[:, 1] + np.random.RandomState(1).randn(12_000)
+    model = HistGradientBoostingRegressor(max_iter=10, random_state=0)
+    model.fit(Z[:3000], y[:3000])
+    exact = clone(measure).fit(model, Z, y)
+    assert exact.estimation_ == "exact"
+    # as if five seconds were enough for a fifth of the rows
+    cost = 12_000 * 3 * lowered(Model(model), as_table(Z)).costs().row
+    monkeypatch.setattr(contract, "NUMBERS_AFFORDABLE", cost / 5)
+    monkeypatch.setattr(contract, "TIMES_DRAWN", 0.0)
+    found = clone(measure).fit(model, Z, y)
+    assert found.estimation_ == "rows"
+    assert found.response_path_.endswith(", 2400 of 12000 rows")
+    gap = np.abs(found.importances_ - exact.importances_)
+    assert np.all(gap < 4 * found.monte_carlo_errors_ + 1e-12)
+    used = exact.importances_ > 0.01 * exact.importances_.max()
+    ratio = found.standard_errors_[:2] / exact.standard_errors_[:2]
+    assert used[:2].all()
+    np.testing.assert_allclose(ratio, 1.0, atol=0.15)
 
 
 @pytest.mark.parametrize("contrast", ["pairs", "observed", "range"])
@@ -135,8 +171,9 @@ def fitted(contrast, grid, X, model, n_draws=4):
     return imp.fit(model, X)
 
 
-def test_auto_knows_what_groups_and_votes_cost():
+def test_auto_knows_what_groups_and_votes_cost(monkeypatch):
     """Groups of continuous columns have as many joint values as rows; votes no form."""
+    monkeypatch.setattr(contract, "NUMBERS_AFFORDABLE", 5e7)  # of one second
     random = np.random.RandomState(0)
     X = random.randn(3000, 3)
     y = X[:, 0] * X[:, 1]
