@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.drawing import (
     COLORS,
+    LARGEST_DRAWN,
     add_legend,
     check_choice,
     drawable,
     ink,
     mixed,
     not_shown,
+    number_format,
 )
 from skvarimp._display.named_rows import (
     NamedRows,
@@ -33,6 +35,8 @@ PALE = 0.6  # the share of paper in bars of which a part is darker
 PARTS = ["by itself", "with interactions"]
 DOTS = {"marker": "o", "linestyle": "none", "markersize": 5.0}
 ERROR_STYLE = {"fmt": "none", "elinewidth": 1.0, "capsize": 2.0}
+HALO = 2.0  # points of paper around the lines of intervals, seen on bars
+VALUE_PAD = 4.0  # points between a bar and its number
 
 
 @dataclass(eq=False, repr=False)
@@ -67,6 +71,8 @@ class ImportanceDisplay(NamedRows):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
     bars_ : matplotlib BarContainer or Line2D
         One bar or dot per feature shown, the most important first.
     errors_ : matplotlib ErrorbarContainer or None
@@ -155,6 +161,7 @@ class ImportanceDisplay(NamedRows):
         ax: Axes | None = None,
         *,
         kind: Literal["bars", "dots"] = "bars",
+        values: bool = True,
         max_features: int | None = None,
         title: str | None = None,
         figsize: tuple[float, float] | None = None,
@@ -168,6 +175,8 @@ class ImportanceDisplay(NamedRows):
             Axes to draw into; None makes a figure that is large enough.
         kind : {"bars", "dots"}, default="bars"
             A bar per feature, or a dot, which leaves all of its interval to be seen.
+        values : bool, default=True
+            Whether the number of each importance stands at the end of its bar.
         max_features : int, default=None
             Features shown, the most important; a note says how many are not. None: 30,
             or as many as fit into `ax` or `figsize`.
@@ -185,11 +194,16 @@ class ImportanceDisplay(NamedRows):
         """
         check_choice("kind", kind, ["bars", "dots"])
         given = {"max_features": max_features, "title": title, "figsize": figsize}
-        return super().plot(ax, kind=kind, **given, **kwargs)
+        super().plot(ax, kind=kind, **given, **kwargs)
+        if values:
+            _write_values(self.ax_, *self._ends)
+        return self
 
     def _rows(self, most, longest):
-        values = drawable(self.importances, (len(self.feature_names),), "importances")
-        return *self._largest(values, most, longest, self.label), values
+        shape = (len(self.feature_names),)
+        values = drawable(self.importances, shape, "importances")
+        given = np.asarray(self.importances, dtype=np.float64)
+        return *self._largest(given, most, longest, self.label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         as_dots, at = keywords.pop("kind") == "dots", np.arange(len(shown))
@@ -204,6 +218,12 @@ class ImportanceDisplay(NamedRows):
             alone = _draw(ax, at, own, as_dots, style | {"color": COLORS[0]})
             add_legend(ax, own_figure, [alone, self.bars_], PARTS)
         style = {"ecolor": COLORS[0], "capsize": 0.0} if as_dots else {}
+        given = np.asarray(self.importances, dtype=np.float64)[shown]
+        ends = values[shown, np.newaxis]
+        if self.intervals is not None:
+            drawn = drawable(self.intervals, (len(values), 2), "intervals")[shown]
+            ends = np.column_stack([ends, drawn])
+        self._ends = given, np.fmin.reduce(ends, axis=1), np.fmax.reduce(ends, axis=1)
         self.errors_ = draw_intervals(ax, at, values, self.intervals, shown, **style)
         if self.ranks is not None:
             best, worst = drawable(self.ranks, (len(values), 2), "ranks")[shown].T
@@ -220,6 +240,37 @@ def _draw(ax, at, values, as_dots, style):
     return ax.plot(values, at, **style)[0] if as_dots else ax.barh(at, values, **style)
 
 
+def _write_values(ax, values, low, high):
+    """Numbers beyond the ends of bars and intervals; the axis has room for them."""
+    sizes = np.abs(values)
+    form = number_format(sizes[sizes <= LARGEST_DRAWN].max(initial=0.0), digits=3)
+    names = ax.get_yticklabels()
+    style = {"textcoords": "offset points", "va": "center", "color": ink(0.8)}
+    style |= {"fontsize": names[0].get_fontsize()} if names else {}
+    texts = []
+    for row, value in enumerate(values):
+        if np.isnan(value):
+            continue
+        side = -1 if value < 0 else 1
+        end = np.nan_to_num(min(low[row], 0.0) if side < 0 else max(high[row], 0.0))
+        text = form.format(value) if sizes[row] <= LARGEST_DRAWN else f"{value:.1e}"
+        if not text.strip("-0."):
+            text = text.removeprefix("-")
+        how = {"xytext": (side * VALUE_PAD, 0), "ha": "left" if side > 0 else "right"}
+        texts.append((side, end, ax.annotate(text, (end, row), **how, **style)))
+    pixels, pad = ax.get_window_extent().width, VALUE_PAD * ax.figure.dpi / 72
+    needed = [
+        (side, end, min(0.4, (text.get_window_extent().width + pad) / pixels))
+        for side, end, text in texts
+    ]
+    low, high = ax.get_xlim()
+    for _ in range(20):  # each side's texts take room from the other's
+        width = high - low
+        low = min([low, *(end - s * width for side, end, s in needed if side < 0)])
+        high = max([high, *(end + s * width for side, end, s in needed if side > 0)])
+    ax.set_xlim(low, high)
+
+
 def draw_intervals(ax, at, values, intervals, shown, **style):
     """Draw the intervals of the features shown; None where no end is known."""
     if intervals is None:
@@ -231,8 +282,14 @@ def draw_intervals(ax, at, values, intervals, shown, **style):
     known = np.all(reach > 1e-9 * np.abs(values[:, np.newaxis]), axis=1)
     if not known.any():
         return None
-    style = ERROR_STYLE | {"ecolor": ink(0.75)} | style
-    return ax.errorbar(values[known], at[known], xerr=reach[known].T, **style)
+    from matplotlib.patheffects import withStroke
+
+    on_bars, style = not style, ERROR_STYLE | {"ecolor": ink(0.75)} | style
+    errors = ax.errorbar(values[known], at[known], xerr=reach[known].T, **style)
+    halo = {"linewidth": ERROR_STYLE["elinewidth"] + HALO, "foreground": ink(0.0)}
+    for artist in (*errors.lines[1], *errors.lines[2]) if on_bars else ():
+        artist.set_path_effects([withStroke(**halo)])
+    return errors
 
 
 @dataclass(eq=False, repr=False)
@@ -256,6 +313,8 @@ class NullDisplay(NamedRows):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
     bands_ : matplotlib BarContainer
         The bands, one per row.
     dots_ : matplotlib Line2D

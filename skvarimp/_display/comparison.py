@@ -19,6 +19,7 @@ from skvarimp._display.drawing import (
     drawable,
     fit_labels,
     with_fitting_text,
+    write_key,
 )
 from skvarimp._display.named_rows import (
     NamedRows,
@@ -58,6 +59,8 @@ class ComparisonDisplay(NamedRows):
         The first of them.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
     bars_ : dict
         (measure, model) -> matplotlib BarContainer, or Line2D of dots.
     errors_ : dict
@@ -241,8 +244,8 @@ class ComparisonDisplay(NamedRows):
             below[1:1] = mark_directions(self.ax_, known)
         if any(self.errors_.values()):
             below.insert(1, "lines: 95% intervals")
-        self.ax_.set_xlabel("\n".join(below))
         fit_labels(self.axes_)
+        self.key_ = write_key(self.ax_, below[1:])
         fit_names(self.ax_, names)
         return self
 

@@ -19,12 +19,14 @@ from skvarimp._display.drawing import (
     check_has,
     drawable,
     fit_labels,
+    ink,
     n_columns,
     not_shown,
     plain,
     points,
     size_texts,
     with_fitting_text,
+    write_key,
 )
 from skvarimp._display.panels import (
     draw_averages,
@@ -73,6 +75,8 @@ class CurvesDisplay:
         The panels drawn.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
 
     Examples
     --------
@@ -228,22 +232,23 @@ class CurvesDisplay:
             notes += self._draw_surfaces(axes, panels, effect, ylabel)
         what = "features" if self.curves else "pairs"
         notes += not_shown(n_all - len(curves) - len(surfaces), n_all, what)
-        self._write(notes, own_figure, bool(drawn) and kind != "individual")
         fit_labels(self.figure_.axes if own_figure else self.axes_[:n])
+        self._write(notes, own_figure, bool(drawn) and kind != "individual")
         return self
 
     def _write(self, notes, own_figure, with_averages):
         """Names of several outputs, and notes: below the figure or the first axes."""
         first, names, text = self.axes_[0], [*map(str, self.output_names)], None
+        self.key_ = None
         if own_figure and notes:
             text = "\n".join(notes)
         elif notes:
-            first.set_xlabel("\n".join([first.get_xlabel(), *notes]))
+            self.key_ = write_key(first, notes)
         if with_averages and len(names) > 1:
             lines = first.get_lines()[: 2 * len(names) : 2]
             add_legend(first, own_figure, lines, names, heading=text)
         elif text:
-            self.figure_.supxlabel(text, fontsize="small")
+            self.key_ = self.figure_.supxlabel(text, fontsize="small", color=ink(0.65))
 
     def _check_asked(self, kind, band, effect):
         check_choice("kind", kind, ["both", "average", "individual"])

@@ -11,6 +11,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
+TOO_LARGE = "too large to draw"
 FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
 LINE, CHARACTER = 1.1, 0.6  # height and width of names, relative to the font's size
 PAD = 2  # pixels between a label and the edge of its figure
@@ -146,6 +147,48 @@ def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
     plain(to.legend(handles, labels, **style, **place).get_texts())
 
 
+def write_key(ax, notes):
+    """What marks are and what is not shown: small and grey, below the label of an axis.
+
+    It is a text of its own, so that another label does not erase it. Axes of a figure
+    that does not lay itself out become shorter where it would leave the figure.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With its label, see `fit_labels`.
+    notes : list of str
+
+    Returns
+    -------
+    matplotlib Annotation or None
+    """
+    if not notes:
+        return None
+    style = {"xycoords": ("axes fraction", ax.xaxis.label), "annotation_clip": False}
+    style |= {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
+    style |= {"ha": "center", "fontsize": "small", "color": ink(0.65)}
+    key, figure = ax.annotate(" ", (0.5, 0), **style), ax.figure
+    plain([key])
+    figure.draw_without_rendering()
+    low, high = ax.get_window_extent().intervalx
+    text, length = " · ".join(notes), partial(_pixels, key, 0)
+    if length(text) > high - low:
+        outer = np.clip(ax.get_tightbbox().intervalx, PAD, figure.bbox.width - PAD)
+        key.xy = (outer.mean() - low) / (high - low), 0
+        low, high = outer
+    lines = _lines(_words(text), high - low, length)
+    # a line neither begins nor ends with what stands between two notes
+    key.set_text("\n".join(line.strip(" ·") for line in lines))
+    figure.draw_without_rendering()
+    below = PAD - key.get_window_extent().y0
+    if below > 0 and figure.get_layout_engine() is None:
+        box = ax.get_position()
+        box.y0 += min(below / figure.bbox.height, 0.5 * box.height)
+        ax.set_position(box)
+    return key
+
+
 def inches(ax):
     """Width and height of axes."""
     return ax.get_window_extent().size / ax.figure.dpi
@@ -158,7 +201,7 @@ def n_columns(ax):
 
 
 def drawable(values, shape, parameter):
-    """Values as float64 of one shape; NaN stays out of the picture."""
+    """Values as float64 of one shape, NaN where they are too large to draw."""
     try:
         values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -170,12 +213,15 @@ def drawable(values, shape, parameter):
             f"`{parameter}` must have shape {shape} to go with the names, got "
             f"{values.shape}."
         )
-    if np.any(np.abs(values) > LARGEST_DRAWN):
-        raise ValueError(
-            f"`{parameter}` holds infinity or numbers beyond {LARGEST_DRAWN:g}, which "
-            "cannot be drawn. Rescale them."
-        )
-    return values
+    return np.where(np.abs(values) > LARGEST_DRAWN, np.nan, values)
+
+
+def number_format(largest, digits=2):
+    """So many digits of the largest number, and as many places of all others."""
+    if largest is np.ma.masked or not 0 < largest < np.inf:
+        return "{:.0f}"
+    places = digits - 1 - int(np.floor(np.log10(largest)))
+    return f"{{:.{max(places, 0)}f}}" if -3 < places < 6 else f"{{:.{digits - 2}e}}"
 
 
 def check_count(parameter, value):

@@ -14,6 +14,8 @@ from scipy.spatial.distance import squareform
 from skvarimp._display.drawing import (
     COLORS,
     DIVERGING,
+    LARGEST_DRAWN,
+    TOO_LARGE,
     cell_inches,
     character_inches,
     check_count,
@@ -25,12 +27,14 @@ from skvarimp._display.drawing import (
     ink,
     line_inches,
     not_shown,
+    number_format,
     plain,
     points,
     single_axes,
     size_texts,
     told_apart,
     with_fitting_text,
+    write_key,
 )
 from skvarimp._display.named_rows import NamedRows, row_names
 from skvarimp._types import Axes
@@ -66,6 +70,8 @@ class MatrixDisplay:
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
 
     Examples
     --------
@@ -161,9 +167,13 @@ class MatrixDisplay:
         ax.tick_params(length=0, labelsize=NAMES * points())
         ax.spines[:].set_visible(False)
         n_all = getattr(self, "_n_features", n_named)
-        below = [*self._below, *not_shown(n_all - n, n_all)]
-        ax.set(ylabel=self._beside, xlabel="\n".join(below))
+        notes = not_shown(n_all - n, n_all)
+        beyond = np.abs(np.asarray(self.matrix, dtype=np.float64)) > LARGEST_DRAWN
+        if beyond.any():
+            notes.append(f"grey: {TOO_LARGE}")
+        ax.set(ylabel=self._beside, xlabel="\n".join(self._below))
         fit_labels([ax, bar.ax])
+        self.key_ = write_key(ax, notes)
         if n <= LARGEST_WITH_NUMBERS:
             self.figure_.draw_without_rendering()  # to know the size of the cells
             _write_numbers(ax, cells)
@@ -240,7 +250,7 @@ def _size(names):
 def _write_numbers(ax, cells):
     """The values in one format, light on dark and dark on light, where they fit."""
     values = cells.get_array()
-    form = _format(np.abs(values).max())
+    form = number_format(np.abs(values).max())
     known = np.argwhere(~np.ma.getmaskarray(values))
     texts = [form.format(values[row, column]) for row, column in known]
     longest = max(map(len, texts), default=1)
@@ -251,14 +261,6 @@ def _write_numbers(ax, cells):
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
         style = {"ha": "center", "va": "center", "fontsize": size}
         ax.text(column, row, text, color="white" if dark else "black", **style)
-
-
-def _format(largest):
-    """Two digits of the largest number, and as many places of all others."""
-    if largest is np.ma.masked or largest == 0:
-        return "{:.0f}"
-    places = 1 - int(np.floor(np.log10(largest)))
-    return f"{{:.{max(places, 0)}f}}" if -3 < places < 5 else "{:.0e}"
 
 
 @dataclass(eq=False, repr=False)
@@ -283,6 +285,8 @@ class AssociationDisplay(MatrixDisplay):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
 
     Examples
     --------
@@ -344,6 +348,8 @@ class DendrogramDisplay(NamedRows):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
     lines_ : list of matplotlib Line2D
         One bracket for each joint shown, the strongest first. Brackets of one group
         have one colour; those beyond the threshold are grey.

@@ -8,6 +8,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from skvarimp._display.drawing import (
+    LARGEST_DRAWN,
+    TOO_LARGE,
     cell_inches,
     character_inches,
     check_count,
@@ -22,6 +24,7 @@ from skvarimp._display.drawing import (
     size_texts,
     told_apart,
     with_fitting_text,
+    write_key,
 )
 from skvarimp._types import Axes
 
@@ -85,8 +88,9 @@ class NamedRows:
         self.ax_, self.figure_ = ax, ax.figure
         finish_rows(ax, names)
         notes = self._mark(ax, own_figure, kwargs, *chosen)
-        ax.set_xlabel("\n".join([below[0], *notes, *below[1:]]))
+        ax.set_xlabel(below[0])
         fit_labels(self.figure_.axes if own_figure else [ax])
+        self.key_ = write_key(ax, [*notes, *below[1:]])
         fit_names(ax, names)
         return self
 
@@ -105,14 +109,19 @@ class NamedRows:
 
     def _largest(self, values, most, longest, label):
         """Names of the rows with the largest values, the text below, and which."""
-        order = np.argsort(-values, kind="stable")
-        known, n = order[~np.isnan(values[order])], len(values)
-        shown, limit = known[:most], ""
-        if self._in_units and len(shown):
+        order, n = np.argsort(-values, kind="stable"), len(values)
+        known, limit = order[~np.isnan(values[order])], ""
+        unknown = n - len(known)
+        if not len(known):  # their names say what was asked for
+            known = order
+        shown = known[:most]
+        if self._in_units and not np.isnan(values[shown]).any() and len(shown):
             limit = f", none above {values[shown[-1]]:.3g}"
         below = [label, *not_shown(len(known) - len(shown), n, limit=limit)]
-        if len(known) < n:
-            below.append(f"{n - len(known)} of {n} features have no importance")
+        if unknown:
+            below.append(f"{unknown} of {n} features have no importance")
+        if beyond := np.count_nonzero(np.abs(values) > LARGEST_DRAWN):
+            below.append(f"{beyond} of {n} features are {TOO_LARGE}")
         return row_names(self.feature_names, shown, longest), below, shown
 
 

@@ -67,6 +67,8 @@ class RowsDisplay(NamedRows):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
     points_ : list of matplotlib PathCollection
         The points of each feature shown, the most important first.
 

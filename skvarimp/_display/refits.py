@@ -192,6 +192,8 @@ class AllRelevantDisplay(NamedRows):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
     boxes_ : matplotlib BarContainer
         The middle halves, one per row from the top.
 
@@ -308,6 +310,8 @@ class FoldsDisplay(NamedRows):
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        What marks are and what is not shown, in small print below the label.
     boxes_ : matplotlib BarContainer
         The middle halves, one per feature shown.
 

@@ -61,6 +61,11 @@ def labels(ax):
     return [text.get_text() for _, text in ordered]
 
 
+def key(display):
+    """What the small print below the label says."""
+    return " ".join(display.key_.get_text().split()) if display.key_ else ""
+
+
 def assert_legible(display):
     """Every text is inside the figure and no two row names overlap."""
     figure = display.figure_
@@ -94,9 +99,11 @@ def test_bars_are_sorted_with_their_errors():
     (segments,) = (c.get_segments() for c in display.errors_.lines[2])
     ends = imp.interval()[["lower", "upper"]].to_numpy()
     np.testing.assert_allclose([segment[:, 0] for segment in segments], ends)
-    label = display.ax_.get_xlabel().split("\n")
+    assert display.ax_.get_xlabel() == imp._quantity()
     marks = "triangles: rising or falling, diamonds: both"
-    assert label == [imp._quantity(), "lines: 95% intervals", marks]
+    assert key(display) == f"lines: 95% intervals · {marks}"
+    display.ax_.set_xlabel("another label")
+    assert key(display) == f"lines: 95% intervals · {marks}"
     assert display.ax_.get_xlim()[1] > max(widths)
     assert_legible(display)
 
@@ -115,11 +122,51 @@ def test_thirty_names_of_forty_characters_are_legible():
     assert labels(display.ax_) == [names[e] for e in order]
     limit = f"{values[order[-1]]:.3g}"
     note = f"12 of 42 features are not shown, none above {limit}"
-    note = f"share\nlines: 95% intervals\n{note}"
-    assert display.ax_.get_xlabel() == note
+    assert display.ax_.get_xlabel() == "share"
+    assert key(display) == f"lines: 95% intervals · {note}"
     assert len(display.plot(max_features=5).bars_) == 5
     assert len(display.plot(max_features=50).bars_) == 42
-    assert "not shown" not in display.ax_.get_xlabel()
+    assert "not shown" not in key(display)
+
+
+def test_numbers_stand_at_the_ends_of_bars():
+    """As many places each, inside the axes and beyond intervals, or none at all."""
+    values, ends = [1.0, 0.0314, -0.5, 0.0], [[0.8, 1.7], [0, 0.1], [-1, 0], [0, 0]]
+    names = list("abcd")
+    for size in ((6.4, 3.0), (3.4, 2.4)):
+        display = ImportanceDisplay(values, names, intervals=ends).plot(figsize=size)
+        display.figure_.draw_without_rendering()
+        first, *texts = display.ax_.texts
+        assert first is display.key_
+        assert [t.get_text() for t in texts] == ["1.00", "0.03", "0.00", "-0.50"]
+        whole = display.ax_.get_window_extent()
+        boxes = [text.get_window_extent() for text in texts]
+        assert all(whole.x0 - 1 <= b.x0 and b.x1 <= whole.x1 + 1 for b in boxes)
+        beyond = display.ax_.transData.transform([[1.7, 0.0], [-1.0, 3.0]])[:, 0]
+        assert boxes[0].x0 > beyond[0]
+        assert boxes[-1].x1 < beyond[1]
+    assert len(display.plot(values=False).ax_.texts) == 1
+
+
+def test_values_that_are_too_large_to_draw():
+    """Their names stay with a number instead of a bar, and a note says why."""
+    values = [1.0, np.inf, 1e200]
+    display = ImportanceDisplay(values, list("abc")).plot()
+    assert labels(display.ax_) == ["b", "c", "a"]
+    texts = [text.get_text() for text in display.ax_.texts[1:]]
+    assert set(texts) == {"inf", "1.0e+200", "1.00"}
+    assert key(display) == "2 of 3 features are too large to draw"
+    matrix = MatrixDisplay([[1.0, np.inf], [0.0, 1.0]], ["a", "b"]).plot()
+    assert key(matrix) == "grey: too large to draw"
+
+
+def test_the_key_stays_inside_figures_without_a_layout():
+    """The axes become shorter where it would leave the figure."""
+    figure, ax = plt.subplots(figsize=(4.0, 2.0))
+    display = fitted().plot(ax)
+    figure.draw_without_rendering()
+    assert key(display).startswith("lines: 95% intervals")
+    assert display.key_.get_window_extent().y0 >= 0
 
 
 def test_longer_names_are_wrapped_and_read_literally():
@@ -138,10 +185,12 @@ def test_missing_numbers():
     ends = [[0.4, 0.6], [np.nan, np.nan], [np.nan, np.nan], [0.0, 0.0]]
     display = ImportanceDisplay(values, list("abcd"), intervals=ends).plot()
     assert labels(display.ax_) == ["c", "a", "d"]
-    assert "1 of 4 features have no importance" in display.ax_.get_xlabel()
+    assert "1 of 4 features have no importance" in key(display)
     assert len(display.errors_.lines[2][0].get_segments()) == 1
     assert ImportanceDisplay(values, list("abcd")).plot().errors_ is None
-    ImportanceDisplay([np.nan], ["a"]).plot()
+    unknown = ImportanceDisplay([np.nan] * 2, ["a", "b"]).plot()
+    assert labels(unknown.ax_) == ["a", "b"]
+    assert key(unknown) == "2 of 2 features have no importance"
     negative = ImportanceDisplay([0.5, -0.2], ["a", "b"]).plot()
     assert negative.ax_.get_xlim()[0] < -0.2
 
@@ -152,7 +201,7 @@ def test_axes_label_and_style_of_the_user():
     display = fitted().plot(ax=right, label="D / D_y", color="0.5", height=0.3)
     assert display.ax_ is right
     assert not left.patches
-    assert right.get_xlabel().startswith("D / D_y\n")
+    assert right.get_xlabel() == "D / D_y"
     assert display.bars_[0].get_height() == 0.3
     other = ImportanceDisplay.from_importance(fitted(), ax=left, max_features=3)
     assert len(other.bars_) == 3
@@ -175,7 +224,7 @@ def test_dots_and_ranks():
     np.testing.assert_array_equal(display.bars_.get_xdata(), ranks["importance"])
     ends = [s[:, 0] for s in display.errors_.lines[2][0].get_segments()]
     np.testing.assert_allclose(ends, ranks[["lower", "upper"]])
-    assert "lines: simultaneous intervals" in display.ax_.get_xlabel()
+    assert "lines: simultaneous intervals" in key(display)
     (right,) = display.ax_.child_axes
     pairs = zip(ranks["lowest_rank"], ranks["highest_rank"])
     spans = [f"{low}" if low == high else f"{low}–{high}" for low, high in pairs]
@@ -191,7 +240,8 @@ def test_comparison_has_a_panel_a_measure():
     assert isinstance(display, ComparisonDisplay)
     labels_below = [ax.get_xlabel() for ax in display.axes_]
     below = "lines: 95% intervals", "triangles: rising or falling, diamonds: both"
-    assert labels_below == ["\n".join(["pairs", *below]), "group"]
+    assert labels_below == ["pairs", "group"]
+    assert key(display) == " · ".join(below)
     assert display.ax_ is display.axes_[0]
     shown = labels(display.ax_)
     assert sorted(shown) == sorted(table.index)
@@ -220,7 +270,7 @@ def test_comparison_order_and_top():
     display.plot(max_features=2)
     # shares: one (.1, 0, 1), two (1, 1, -), three (.4, 1, 0)
     assert labels(display.ax_) == ["two", "three"]
-    assert display.ax_.get_xlabel() == "m\n1 of 3 features is not shown"
+    assert key(display) == "1 of 3 features is not shown"
     assert set(display.bars_) == {("m", "a"), ("m", "b"), ("n", "a")}
     assert set(display.errors_.values()) == {None}
 
@@ -474,8 +524,7 @@ def test_heat_maps():
     largest = sorted(np.argsort(-sums)[:3])
     expected = [pairs.matrix_names_[e] for e in largest]
     assert [t.get_text() for t in drawn.ax_.get_yticklabels()] == expected
-    label = drawn.ax_.get_xlabel().replace("\n", " ")
-    assert label == "3 of 6 features are not shown"
+    assert key(drawn) == "3 of 6 features are not shown"
 
 
 def test_zero_is_white_among_values_of_both_signs():
@@ -592,11 +641,11 @@ def test_names_are_marked_with_directions():
     ax = display.plot().ax_
     assert labels(ax) == names
     assert marks(ax) == {"^": [0], "v": [1], "d": [2, 5]}
-    assert ax.get_xlabel().endswith("triangles: rising or falling, diamonds: both")
+    assert key(display) == "triangles: rising or falling, diamonds: both"
     assert_legible(display)
     assert marks(ImportanceDisplay([1.0, 2.0], ["a", "b"]).plot().ax_) == {}
     unknown = ImportanceDisplay([1.0, 2.0], ["a", "b"], directions=[np.nan, 0.0])
-    assert "triangles" not in unknown.plot().ax_.get_xlabel()
+    assert unknown.plot().key_ is None
 
 
 def test_models_must_agree_on_a_direction():

@@ -402,11 +402,11 @@ def test_categories_of_rows():
     """At most four are named, the others counted; grey only where values miss."""
     display = rows(3).plot()
     named = [text.get_text() for text in display.ax_.texts]
-    assert named[-1] == "6 others"
-    assert len(named) == 2 + 4
-    assert "grey: missing" in display.ax_.get_xlabel()
+    assert named[-2] == "6 others"
+    assert len(named) == 2 + 4 + 1
+    assert named[-1] == "grey: missing"
     complete = RowsDisplay([[0.1], [0.2]], ["a"], values=[[1.0, 2.0]]).plot()
-    assert "missing" not in complete.ax_.get_xlabel()
+    assert complete.key_ is None
 
 
 def test_levels_have_no_order():

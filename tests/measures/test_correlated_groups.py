@@ -267,7 +267,7 @@ def test_picture():
     few = groups.plot(max_features=5, figsize=(3.4, 3.0))
     shown = [text.get_text() for text in few.ax_.get_yticklabels()]
     assert 2 <= len(shown) <= 5
-    label = few.ax_.get_xlabel().replace("\n", " ")
+    label = few.key_.get_text().replace("\n", " ")
     assert f"{13 - len(shown)} of 13 columns are not shown" in label
     assert "threshold 0.7" in label
     assert len(correlated_groups(mixed()[["a"]]).plot().lines_) == 0

@@ -559,7 +559,7 @@ def test_too_many_pairs_are_refused_at_once():
     assert imp.importances_[0] > imp.importances_[1] == 0
     assert display.names == ["x0", "x1", "x5", "x19999"]
     assert (
-        " ".join(display.ax_.get_xlabel().split())
+        " ".join(display.key_.get_text().split())
         == "19996 of 20000 features are not shown"
     )
     plt.close(display.figure_)

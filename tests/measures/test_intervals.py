@@ -103,8 +103,8 @@ def test_one_fit_one_interval(how, weighted):
     assert ranks["importance"].tolist() == importances["importance"].tolist()
     assert np.all(ends(ranks)[:, 0] <= expected[:, 0])  # they hold together: wider
     assert np.all(ends(ranks)[:, 1] >= expected[:, 1])
-    label = ImportanceDisplay.from_ranks(ranks).ax_.get_xlabel()
-    assert "simultaneous" in label
+    key = ImportanceDisplay.from_ranks(ranks).key_.get_text()
+    assert "simultaneous" in key
     plt.close("all")
 
 

@@ -372,7 +372,7 @@ def test_points_are_drawn_at_the_rows_importances(sensitivity):
 
     drawn = display.points_[0].get_offsets()[:, 0]
     np.testing.assert_array_equal(drawn, sensitivity.row_importances_[:, 0])
-    assert "2 of 4 features are not shown" in display.ax_.get_xlabel()
+    assert "2 of 4 features are not shown" in display.key_.get_text()
     assert len(np.unique(display.points_[0].get_facecolors(), axis=0)) > 100
 
     weighted = clone(sensitivity).fit(steps, X, sample_weight=np.arange(N) % 2)
@@ -395,7 +395,7 @@ def test_missing_values_and_categories_are_told_apart():
 
     display = RowsDisplay.from_importance(imp, frame)
 
-    assert "grey: missing" in display.ax_.get_xlabel()
+    assert "grey: missing" in display.key_.get_text()
     of_a, of_c = (points.get_facecolors() for points in display.points_)
     grey = of_a[1]
     assert grey[0] == grey[1] == grey[2]

@@ -412,7 +412,7 @@ def test_plot(n_columns):
     if n_columns <= 30:
         assert labels[-3:] == ["largest copy", *names[-2:]]
     else:
-        note = display.ax_.get_xlabel()
+        note = " ".join(display.key_.get_text().split())
         assert "not shown: 68 selected, 2 rejected" in note
         assert labels[-1] == "largest copy"
     legend = display.figure_.legends[0].get_texts()
