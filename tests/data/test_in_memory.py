@@ -20,6 +20,7 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
     compare_importances,
+    importance_across_candidates,
     importance_across_folds,
     leave_out_importances,
     null_importances,
@@ -57,6 +58,9 @@ NEED_MEMORY = {
     "all relevant": AllRelevantSelector(LINEAR).fit,
     "estimator": ImportanceEstimator(LINEAR, "sensitivity").fit,
     "leave out": lambda *data, **more: leave_out_importances(LINEAR, *data, **more),
+    "candidates": lambda *data, **more: importance_across_candidates(
+        {"one": (LINEAR, 0.0)}, *data, within=0.0, cv=2, **more
+    ),
     "folds": lambda *data, **more: importance_across_folds(
         LINEAR, *data, OBSERVED, **more
     ),

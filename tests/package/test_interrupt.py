@@ -31,6 +31,7 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
     compare_importances,
+    importance_across_candidates,
     importance_across_folds,
     leave_out_importances,
     null_importances,
@@ -132,6 +133,13 @@ def refits(function, *more, **options):
     return call
 
 
+def candidates(callbacks=None):
+    """The importances in six models, the best first."""
+    models = {str(k): (LinearRegression(), 6 - k) for k in range(6)}
+    how = {"within": 1.0, "cv": 2, "callbacks": callbacks, "measure": slopes}
+    return importance_across_candidates(models, X, Y, **how).by_model
+
+
 WORKS = {
     "backward": (
         "step",
@@ -143,6 +151,7 @@ WORKS = {
         partial(selected, AllRelevantSelector(RIDGE, random_state=0)),
     ),
     "folds": ("refit", refits(importance_across_folds, slopes, cv=6)),
+    "candidates": ("refit", candidates),
     "null": ("refit", refits(null_importances, slopes, n_permutations=6)),
     "leave out": (
         "refit",

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from skvarimp import (
     BackwardEliminationSelector,
+    CandidateImportances,
     FilterImportance,
     FIRMImportance,
     FoldImportances,
@@ -15,6 +16,7 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
     compare_importances,
+    importance_across_candidates,
     importance_across_folds,
     null_importances,
 )
@@ -72,6 +74,14 @@ def refits(estimator: object) -> tuple[FoldImportances, NullImportances]:
     shown = folds.mean.round(2), null.pvalues.tolist(), null.to_frame()
     assert len(shown) == 3
     return folds, null
+
+
+def candidates(estimator: object) -> CandidateImportances:
+    """Typed good models."""
+    given = {"one": (estimator, [0.8, 0.9]), "two": (estimator, 0.85)}
+    found = importance_across_candidates(given, X, y, within=0.05, max_models=5)
+    assert found.lowest.round(2).tolist() <= found.highest.tolist()
+    return found
 
 
 kernel = weighted_degree_kernel(["ACGT", "AGGT"], degree=2)
