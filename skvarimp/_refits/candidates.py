@@ -34,6 +34,7 @@ from skvarimp._running.guards import users_code
 from skvarimp._types import AnyEstimator, CrossValidation, Matrix, RandomState
 
 ONE_STANDARD_ERROR = "one_standard_error"
+TIE = 1e-9  # importances this close, relative to the largest, are in X's order
 LONGEST_VALUE = 40  # of a parameter, in the name of a model
 
 
@@ -140,17 +141,18 @@ def importance_across_candidates(
     be replaceable by a model that uses the other columns in another way:
     `leave_out_importances` refits to find out.
 
-    Several dispensable features are not always dispensable together. In each model the
-    features that can go are filled in at once, one after the other, the cheapest first,
-    as long as the score is good enough. `dispensable_together` marks the largest set
-    found.
+    Several dispensable features are not always dispensable together. In each model as
+    many features as possible are filled in at once, the least important first, as long
+    as the score is good enough. `dispensable_together` marks the largest set found in
+    one model. A feature of such a set of any model is dispensable; the others are also
+    filled in one by one.
 
     Of a halving search only the candidates of the last iteration count, since others
     were scored with fewer resources. Candidates with a score of NaN are left out.
     Scores after filling in are unweighted, as those of a search.
 
-    Cost: one fit and one importance per good model and fold, and at most two
-    predictions of all rows per feature.
+    Cost: one fit and one importance per good model and fold, and for the features that
+    can go at most three predictions of the rows per feature, fewer if most can go.
 
     References
     ----------
@@ -440,7 +442,7 @@ class Without:
             return None
         return cls(filled, features, scorer, weights > 0)
 
-    def masks(self, refits, models, slack):
+    def masks(self, refits, models, slack, importances):
         """Which features a model can do without, and which of these at once.
 
         Parameters
@@ -450,6 +452,8 @@ class Without:
             The model fitted in each fold, with the rows to ask it for.
         slack : float
             How much its score may fall.
+        importances : ndarray of shape (n_features,)
+            The least important features go first.
 
         Returns
         -------
@@ -463,20 +467,32 @@ class Without:
             parts.append((estimator, rows[self.used[rows]], part.y))
         before = [self._score(*part, ()) for part in parts]
 
-        def can_go(columns):
-            lost = [b - self._score(*part, columns) for b, part in zip(before, parts)]
-            return np.mean(lost)
+        def lost(columns):
+            """How much the mean score over the folds falls without them."""
+            after = [self._score(*part, columns) for part in parts]
+            return np.mean(before) - np.mean(after)
 
-        lost = np.array([can_go(feature.columns) for feature in self.features])
-        alone, at_once = lost <= slack, np.zeros(len(lost), dtype=bool)
-        gone = set()
-        for e in np.argsort(lost, kind="stable")[: alone.sum()]:
-            more = gone.union(self.features[e].columns)
-            if (
-                len(more) == len(self.features[e].columns)
-                or can_go(sorted(more)) <= slack
-            ):
-                gone, at_once[e] = more, True
+        gone, at_once = set(), np.zeros(len(self.features), dtype=bool)
+
+        def go(some):
+            """Drop features in addition: all of them, or else one half, then the other.
+
+            Few steps where most features can go, or most cannot.
+            """
+            more = gone.union(*(self.features[e].columns for e in some))
+            if lost(sorted(more)) <= slack:
+                gone.update(more)
+                at_once[some] = True
+            elif len(some) > 1:
+                half = len(some) // 2
+                go(some[:half])
+                go(some[half:])
+
+        unit = TIE * np.abs(importances).max() or 1.0
+        go(np.argsort(np.round(importances / unit), kind="stable"))
+        alone = at_once.copy()
+        for e in np.flatnonzero(~at_once):
+            alone[e] = lost(self.features[e].columns) <= slack
         return [alone, at_once]
 
     @users_code()
@@ -504,5 +520,5 @@ def _one_candidate(task, refits, splits, without):
         models.append((estimator, rows))
     check_comparable(measured)
     mean = np.mean([fold.importances for fold in measured], axis=0)
-    masks = None if without is None else without.masks(refits, models, slack)
+    masks = None if without is None else without.masks(refits, models, slack, mean)
     return replace(measured[0], importances=mean), masks

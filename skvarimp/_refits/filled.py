@@ -14,7 +14,7 @@ from skvarimp._measures.residuals import missing_in
 
 PENALTY = 1e-6  # on columns of variance 1: copies of a column have no inverse else
 INDICATORS = 20  # levels of a column that are told apart, the most frequent
-MOST_COLUMNS = 2000  # numbers and indicators; their matrix is inverted
+MOST_COLUMNS = 1000  # numbers and indicators; their matrix is inverted
 
 
 class FilledColumns:
