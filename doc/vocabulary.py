@@ -94,6 +94,7 @@ NOTIONS = {
 
 # What single classes and functions ask for.
 PARTICULAR = {
+    "adjust",
     "alpha",
     "arguments",
     "ax",
@@ -145,6 +146,7 @@ PARTICULAR = {
     "surrogate_cuts",
     "surrogates",
     "threshold",
+    "top",
     "tree_weights",
     "triples",
     "value",

@@ -47,6 +47,7 @@ from skvarimp._refits.selectors import (
     ForwardSelector,
     ImportanceEstimator,
 )
+from skvarimp._results.importances import Importances
 
 ROWS_APART.append(Partitions)  # elsewhere that room is not mentioned
 
@@ -88,6 +89,7 @@ __all__ = [
     "importance_difference",
     "importance_by_cohort",
     "importance_across_folds",
+    "Importances",
     "FoldImportances",
     "importance_across_candidates",
     "CandidateImportances",

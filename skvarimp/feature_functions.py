@@ -176,7 +176,7 @@ class Linear(FeatureFunction):
         if not isinstance(weights[0], tuple):
             if len(weights) != n_columns:
                 raise ValueError(
-                    f"`weights` of Linear has {len(weights)} features, but X has "
+                    f"`weights` of Linear has {len(weights)} numbers, but X has "
                     f"{n_columns} columns. Use a dict column -> weight for some."
                 )
             return np.array(weights)

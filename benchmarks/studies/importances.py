@@ -20,7 +20,7 @@ from skvarimp import (
 from skvarimp._data.table import ArrayTable, Feature
 from skvarimp._measures.out_of_bag import OutOfBag
 from skvarimp._measures.response_importance import Plan
-from skvarimp._measures.rows import interval_ends
+from skvarimp._results.intervals import interval_ends
 from skvarimp.feature_functions import Conjunction, Step
 from studies.table import HEAD, Coverage
 

@@ -9,12 +9,10 @@ from skvarimp._data.frames import feature_frame, frame_of
 from skvarimp._data.statistics import holm, ranking, t_quantile
 from skvarimp._data.validation import check_confidence, check_labels
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.rows import (
-    Rows,
-    drawing_errors,
+from skvarimp._measures.rows import Rows, drawing_errors, rows_of
+from skvarimp._results.intervals import (
     error_and_skewness,
     interval_bounds,
-    rows_of,
     two_sided_p_values,
 )
 from skvarimp._running.guards import warn

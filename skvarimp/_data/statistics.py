@@ -188,6 +188,11 @@ class Units:
         return cls(len(labels), weights, weights, groups, labels)
 
     @property
+    def n_groups(self):
+        """How many groups the rows are in; None without groups."""
+        return None if self.labels is None else self.n
+
+    @property
     def inflation(self):
         """What sums of squares are multiplied by; NaN for one unit."""
         return self.n / (self.n - 1) if self.n > 1 else np.nan

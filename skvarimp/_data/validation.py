@@ -258,7 +258,7 @@ def check_length(y, n_samples):
     shape = (len(y),) if listed else getattr(y, "shape", ())
     if len(shape) > 0 and shape[0] != n_samples:
         raise ValueError(
-            f"y has {shape[0]} features, but X has {n_samples} rows. Pass the y that "
+            f"y has {shape[0]} rows, but X has {n_samples} rows. Pass the y that "
             "belongs to X."
         )
 

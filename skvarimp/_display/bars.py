@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.drawing import (
     COLORS,
@@ -25,6 +24,7 @@ from skvarimp._display.named_rows import (
     NamedRows,
     columns_of,
     mark_directions,
+    result_of,
     row_names,
     write_right,
     write_spans,
@@ -108,7 +108,7 @@ class ImportanceDisplay(NamedRows):
 
         Parameters
         ----------
-        importance : importance instance
+        importance : measure or Importances
             Fitted.
         label : str, default=None
             Label below the bars; None: the measure's quantity and its unit.
@@ -120,13 +120,13 @@ class ImportanceDisplay(NamedRows):
         display : ImportanceDisplay
             The drawn display.
         """
-        check_is_fitted(importance, "importances_")
+        found = result_of(importance)
         display = cls(
-            importance.importances_,
-            importance.features_,
-            label=importance._quantity() if label is None else label,
-            intervals=np.column_stack(importance._ends()),
-            directions=getattr(importance, "directions_", None),
+            found.importances,
+            found.features,
+            label=found.quantity.label if label is None else label,
+            intervals=found.ends().T,
+            directions=found.directions,
         )
         return display.plot(**kwargs)
 

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.bars import DOTS, draw_intervals
 from skvarimp._display.drawing import (
@@ -27,6 +26,7 @@ from skvarimp._display.named_rows import (
     finish_rows,
     fit_names,
     mark_directions,
+    result_of,
     row_size,
 )
 
@@ -126,7 +126,7 @@ class ComparisonDisplay(NamedRows):
 
         Parameters
         ----------
-        importance : importance instance
+        importance : measure or Importances
             Fitted.
         **kwargs : dict
             Passed to `plot`.
@@ -136,12 +136,12 @@ class ComparisonDisplay(NamedRows):
         display : ComparisonDisplay
             The drawn display.
         """
-        check_is_fitted(importance, "importances_")
-        names, what = [*map(str, importance.output_names_)], importance._quantity()
-        bars = {what: dict(zip(names, importance.importances_per_output_.T))}
-        ends = np.stack(importance._ends_per_output(), axis=-1)
-        intervals = {what: dict(zip(names, np.moveaxis(ends, 1, 0)))}
-        display = cls(bars, importance.features_, intervals=intervals)
+        found = result_of(importance)
+        names, what = [*map(str, found.output_names)], found.quantity.label
+        bars = {what: dict(zip(names, found.per_output.T))}
+        ends = np.moveaxis(found.ends_per_output(), [2, 1, 0], [0, 1, 2])
+        intervals = {what: dict(zip(names, ends))}
+        display = cls(bars, found.features, intervals=intervals)
         return display.plot(**kwargs)
 
     @classmethod
@@ -300,11 +300,11 @@ def by_measure(table):
             continue
         of_measure = importances.setdefault(measure, {})
         of_measure[model] = table[column].to_numpy(dtype=np.float64)
-        fitted = table.fitted[column]
-        lower, upper = fitted._ends()
+        found = table.fitted[column].result_
+        lower, upper = found.ends()
         known = {"lower": lower, "upper": upper}
-        known["direction"] = getattr(fitted, "directions_", None)
-        known = pd.DataFrame(known, fitted.features_).reindex(table.index)
+        known["direction"] = found.directions
+        known = pd.DataFrame(known, found.features).reindex(table.index)
         known = known.to_numpy(dtype=np.float64)
         intervals.setdefault(measure, {})[model] = known[:, :2]
         directions = np.column_stack([directions, known[:, 2]])

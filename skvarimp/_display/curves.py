@@ -125,7 +125,7 @@ class CurvesDisplay:
             )
         given = curves, _outputs(importance), importance.deciles_
         individual = getattr(importance, "individual_curves_", None)
-        intervals, reach = {}, t_quantile(0.975, importance._freedom)
+        intervals, reach = {}, t_quantile(0.975, importance.result_.degrees_of_freedom)
         known = getattr(importance, "curve_errors_", None) or {}
         for name, _, averages in curves if known else []:
             errors = reach * _filled(known[name].reshape(averages.shape))

@@ -49,20 +49,39 @@ def measure_html(measure):
     str
         HTML; names are escaped.
     """
-    how = [getattr(measure, name, None) for name in ("estimation_", "response_path_")]
-    notes = [escape(", ".join(str(part) for part in how if part))]
-    values, errors = measure.importances_, measure.standard_errors_
-    columns, legend, directions = [], "", getattr(measure, "directions_", None)
-    if directions is not None:
-        columns, legend = _directions(directions[:, np.newaxis])
+    return _page_of(measure, *_note_and_table(measure.result_))
+
+
+def importances_html(found, title):
+    """Importances as a table with bars.
+
+    Parameters
+    ----------
+    found : Importances
+    title : str
+
+    Returns
+    -------
+    str
+        HTML; names are escaped.
+    """
+    return _page(title, *_note_and_table(found))
+
+
+def _note_and_table(found):
+    notes = [escape(", ".join(found.circumstances.how))]
+    values, errors = found.importances, found.standard_errors
+    columns, legend = [], ""
+    if found.directions is not None:
+        columns, legend = _directions(found.directions[:, np.newaxis])
     columns.append(numbers("importance", values))
     if errors is not None:
         columns.append(numbers("standard error", errors, values))
         notes.append(LINES)
-    columns.append(bars(measure._quantity(), values, *measure._ends()))
-    columns.append(texts("rank", measure.ranking_))
-    table = _table(measure.features_, measure.ranking_, columns)
-    return _page_of(measure, "; ".join(filter(None, [*notes, legend])), table)
+    columns.append(bars(found.quantity.label, values, *found.ends()))
+    columns.append(texts("rank", found.ranking))
+    table = _table(found.features, found.ranking, columns)
+    return "; ".join(filter(None, [*notes, legend])), table
 
 
 def comparison_html(table):

@@ -6,6 +6,8 @@ from typing import Any, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.drawing import (
     LARGEST_DRAWN,
@@ -33,6 +35,19 @@ SMALLEST = 5.0  # points of the font of crowded rows
 STEADY = 0.8  # a direction, from which on a response counts as rising or falling
 MARKERS = {"rising": "^", "falling": "v", "both": "d"}  # of directions
 BOXES = "boxes: middle half, whiskers: lowest to highest"
+
+
+def result_of(importance):
+    """The `Importances` of a fitted measure, or those that are given.
+
+    Parameters
+    ----------
+    importance : measure or Importances
+    """
+    if not isinstance(importance, BaseEstimator):
+        return importance
+    check_is_fitted(importance, "importances_")
+    return importance.result_
 
 
 class NamedRows:

@@ -202,6 +202,10 @@ default="auto"
     def _quantity(self):
         return "standard deviation of accumulated local effect"
 
+    def _in_words(self):
+        text = "the standard deviation of the accumulated local effect on the "
+        return self._says(text + self._prediction, unit=self._unit)
+
 
 def _curve_of(task, problem, n_bins):
     """The accumulated local effects of one feature.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,6 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.frames import feature_frame, frame_of
-from skvarimp._data.statistics import ranking
 from skvarimp._data.table import (
     as_rows,
     as_table,
@@ -21,19 +20,30 @@ from skvarimp._data.table import (
     resolve_columns,
     resolve_features,
 )
-from skvarimp._data.validation import (
-    CONSTRAINTS,
-    check_confidence,
-    check_no_data,
-    validate_params,
-)
+from skvarimp._data.validation import CONSTRAINTS, check_no_data, validate_params
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
-from skvarimp._measures.rows import FORGOTTEN, drawing_errors, interval_ends
+from skvarimp._measures.rows import FORGOTTEN
+from skvarimp._results.importances import Circumstances, Importances
+from skvarimp._results.words import Quantity, model_in_words
 from skvarimp._running.guards import no_overflow, whole_fit
 from skvarimp._running.private_sklearn import CallbackSupportMixin
 from skvarimp._types import AnyEstimator, Axes, Floats, Frame, Integers, Matrix
+
+# What is watched, by the kind of the model's outputs, and its unit.
+PREDICTIONS = {
+    "value": "prediction",
+    "probability": "predicted probability",
+    "score": "decision score",
+    "label": "indicator of the predicted class",
+}
+UNITS = {
+    "value": "units of the prediction",
+    "probability": "units of probability",
+    "score": "units of the decision score",
+    "label": "shares of rows",
+}
 
 
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
@@ -47,7 +57,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     _doc_link_module = "skvarimp"
     _doc_link_template = DOCUMENTATION
 
-    # What `fit` sets.
+    # What `fit` sets; all but the first are views of it.
+    result_: Importances
     importances_: Floats
     importances_per_output_: Floats
     standard_errors_: Floats | None
@@ -71,6 +82,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
 
     # Whether infinity is a proper importance, as F of a perfect column is.
     _may_be_infinite = False
+
+    # For sentences: the model, the rows, whether they are weighted, what is predicted.
+    _model_name, _n_samples, _weighted = "", None, False
+    _moves, _outputs = "value", ()
 
     # Whether X may be in partitions: all it asks of the rows can be merged.
     _passes_over_partitions = False
@@ -152,6 +167,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             )
         for name in FORGOTTEN:
             self.__dict__.pop(name, None)
+        self._about(estimator, X, of_rows["sample_weight"])
         if feature_names is None:
             return X
         if self._passes_over_partitions:
@@ -206,20 +222,70 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             Of the sampling errors, where it is known.
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
-        self.importances_per_output_ = per_output
-        self.importances_ = per_output.mean(axis=1)
         if np.any(np.isinf(per_output)) and not self._may_be_infinite:
             raise FloatingPointError("overflow encountered in a matrix product")
-        self.ranking_ = ranking(self.importances_)
-        self._freedom = np.inf if units is None else units.freedom
-        known = standard_errors is not None
-        self.standard_errors_ = np.asarray(standard_errors) if known else None
-        if per_output.shape[1] == 1 and known:
-            errors_per_output = self.standard_errors_[:, np.newaxis]
-        self._errors_per_output, self._skewness = errors_per_output, skewness
-        self.n_groups_ = None if units is None or units.labels is None else units.n
+        if standard_errors is not None:
+            standard_errors = np.asarray(standard_errors)
+            if per_output.shape[1] == 1:
+                errors_per_output = standard_errors[:, np.newaxis]
+        known = vars(self)
+        self.n_groups_ = None if units is None else units.n_groups
         self.features_ = list(feature_names)
         self.output_names_ = list(output_names)
+        self.importances_per_output_ = per_output
+        self.importances_ = per_output.mean(axis=1)
+        self.standard_errors_ = standard_errors
+        self.result_ = Importances(
+            self.features_,
+            self.importances_,
+            per_output=per_output,
+            output_names=self.output_names_,
+            standard_errors=standard_errors,
+            drawing_errors=known.get("monte_carlo_errors_"),
+            directions=known.get("directions_"),
+            errors_per_output=errors_per_output,
+            skewness=skewness,
+            degrees_of_freedom=np.inf if units is None else units.freedom,
+            further=self._further_columns() | known.get("_complete", {}),
+            quantity=self._in_words(),
+            circumstances=self._circumstances(),
+            frame_library=self._frame_library,
+        )
+        self.ranking_ = self.result_.ranking
+
+    def _circumstances(self):
+        """The model and the rows of this fit, in words."""
+        known = vars(self)
+        how = [known.get(name) for name in ("estimation_", "response_path_")]
+        name = type(self).__name__
+        way_out = "importance_across_folds shows how much refits differ"
+        return Circumstances(
+            model=self._model_name,
+            n_samples=self._n_samples,
+            weighted=self._weighted,
+            n_groups=self.n_groups_,
+            how=tuple(str(part) for part in how if part),
+            no_errors=f"This {name} has none. {self._without_rows or way_out}.",
+        )
+
+    def _about(self, estimator, X, sample_weight):
+        """Keep what sentences say of the model and the rows."""
+        self._model_name = model_in_words(estimator)
+        self._n_samples, self._weighted = None, False
+        if X is None or (not hasattr(X, "__len__") and not hasattr(X, "shape")):
+            return
+        shape = getattr(X, "shape", None)
+        n = shape[0] if shape else len(X)
+        if not isinstance(n, Integral):  # of a collection of partitions
+            return
+        self._n_samples = int(n)
+        if sample_weight is None:
+            return
+        weights = np.asarray(sample_weight)
+        if weights.shape == (n,):
+            positive = weights[weights > 0]
+            self._n_samples = len(positive)
+            self._weighted = len(positive) > 0 and bool(np.ptp(positive) > 0)
 
     def _store_directions(self, per_output):
         """Set the directions, (n_features, n_outputs), and those of a single output."""
@@ -253,50 +319,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             drawn numbers and of some measures) and rank within the output.
         """
         check_is_fitted(self, "importances_")
-        if per_output:
-            return self._frame_of_outputs(confidence)
-        errors = self.standard_errors_
-        if errors is None:
-            errors = np.full(len(self.features_), np.nan)
-        columns = {"importance": self.importances_, "standard_error": errors}
-        drawn = getattr(self, "monte_carlo_errors_", None)
-        if drawn is not None:
-            columns["monte_carlo_error"] = drawn
-        if confidence is not None:
-            columns["lower"], columns["upper"] = self._ends(confidence)
-        columns["rank"] = self.ranking_
-        columns |= self._further_columns()
-        directions = getattr(self, "directions_", None)
-        if directions is not None:
-            columns["direction"] = directions
-        columns |= getattr(self, "_complete", {})
-        return self._frame(columns)
-
-    def _frame(self, columns):
-        """Table of the features with these columns, most important first."""
-        return feature_frame(
-            self.features_, self.ranking_, columns, self._frame_library
-        )
-
-    def _frame_of_outputs(self, confidence):
-        values, n_outputs = self.importances_per_output_, len(self.output_names_)
-        errors = self._errors_per_output
-        if errors is None:
-            errors = np.full(values.shape, np.nan)
-        order = np.argsort(self.ranking_, kind="stable")
-        ranks = np.column_stack([ranking(column) for column in values.T])
-        columns = {
-            "feature": [self.features_[e] for e in np.repeat(order, n_outputs)],
-            "output": [str(name) for name in self.output_names_] * len(order),
-            "importance": values[order].ravel(),
-            "standard_error": errors[order].ravel(),
-        }
-        if confidence is not None:
-            lower, upper = self._ends_per_output(confidence)
-            columns["lower"] = lower[order].ravel()
-            columns["upper"] = upper[order].ravel()
-        columns["rank"] = ranks[order].ravel()
-        return frame_of(columns, self._frame_library)
+        return self.result_.to_frame(confidence, per_output)
 
     def interval(self, confidence: float = 0.95) -> Frame:
         """Confidence interval of each importance, with the model held fixed.
@@ -325,38 +348,34 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             If there are no standard errors.
         """
         check_is_fitted(self, "importances_")
-        if self.standard_errors_ is None:
-            way_out = "importance_across_folds shows how much refits differ"
-            raise ValueError(
-                f"An interval needs standard errors, and this {type(self).__name__} "
-                f"has none. {self._without_rows or way_out}."
-            )
-        lower, upper = self._ends(confidence)
-        columns = {"importance": self.importances_, "lower": lower, "upper": upper}
-        return self._frame(columns)
+        return self.result_.interval(confidence)
 
-    def _ends(self, confidence=0.95):
-        """Lower and upper ends, (n_features,) each; NaN where no error is known."""
-        check_confidence(confidence)
-        if self.standard_errors_ is None:
-            return np.full((2, len(self.importances_)), np.nan)
-        errors, drawn = self.standard_errors_, drawing_errors(self)
-        return interval_ends(
-            self.importances_, errors, self._skewness, drawn, self._freedom, confidence
-        )
+    def caption(self) -> str:
+        """One or two sentences for below a figure of the importances.
 
-    def _ends_per_output(self, confidence=0.95):
-        """The same of each output; of several without the correction for skewness."""
-        values, errors = self.importances_per_output_, self._errors_per_output
-        if values.shape[1] == 1:
-            return np.expand_dims(self._ends(confidence), 2)
-        check_confidence(confidence)
-        if errors is None:
-            return np.full((2, *values.shape), np.nan)
-        ends = interval_ends(
-            values.ravel(), errors.ravel(), None, 0.0, self._freedom, confidence
-        )
-        return np.reshape(ends, (2, *values.shape))
+        Returns
+        -------
+        str
+            What a number is and its unit, the model, the rows, and what lines are.
+        """
+        check_is_fitted(self, "importances_")
+        return self.result_.caption()
+
+    def summary(self, top: int = 5) -> str:
+        """A short paragraph on the importances.
+
+        Parameters
+        ----------
+        top : int, default=5
+            How many features are named with their importances.
+
+        Returns
+        -------
+        str
+            As `Importances.summary`.
+        """
+        check_is_fitted(self, "importances_")
+        return self.result_.summary(top)
 
     def _further_columns(self):
         """Name -> one value per feature, the columns of its own."""
@@ -395,3 +414,28 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     def _quantity(self):
         """What the fitted importances are, and their unit, in words."""
         return "importance"
+
+    def _in_words(self):
+        """The `Quantity` of the fitted importances, for captions and summaries.
+
+        A measure of one's own may say more than the label.
+        """
+        return self._says("")
+
+    def _says(self, definition, **words):
+        """A `Quantity` of a definition and the label, of what the model predicts."""
+        given = {"zero": bool(self._may_be_negative), "moves": self._prediction}
+        return Quantity(self._quantity(), definition, **(given | words))
+
+    @property
+    def _prediction(self):
+        """What the model predicts, in words."""
+        outputs = self._outputs
+        if self._moves == "probability" and len(outputs) == 1:
+            return f"predicted probability of {outputs[0]}"
+        return PREDICTIONS[self._moves]
+
+    @property
+    def _unit(self):
+        """The unit of what the model predicts."""
+        return UNITS[self._moves]

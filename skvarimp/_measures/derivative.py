@@ -204,6 +204,11 @@ default="auto"
     def _quantity(self):
         return "root mean square slope, standardised"
 
+    def _in_words(self):
+        text = f"the root mean square slope of the {self._prediction}"
+        text += " times the standard deviation of a feature"
+        return self._says(text, unit=self._unit)
+
 
 def _jumps(problem, feature):
     """Whether the response of some rows differs between observed values."""

@@ -144,6 +144,10 @@ class FilterImportance(BaseImportance):
     def _quantity(self):
         return f"score by itself ({self.score_name_})"
 
+    def _in_words(self):
+        text = f"the score {self.score_name_} of a feature by itself for y"
+        return self._says(text, unit=f"units of {self.score_name_}")
+
 
 def _are_classes(estimator, y):
     """Whether y holds classes: as its estimator says, else by its values."""

@@ -231,8 +231,8 @@ default="auto"
         request = plan.request
         if self.keep_rows and self.kind == "average":
             complete_influences(plan, request, outcomes[0], self.n_jobs)
-        self._store_outcome(plan, outcomes[0])
         self.statistic_ = self._statistics(plan.problem.table, plan.features, request)
+        self._store_outcome(plan, outcomes[0])
         names = [feature.name for feature in plan.features]
         self.grid_ = {name: _grid_of(request.grid, name) for name in names}
         self.curves_, self.deciles_ = {}, {}
@@ -340,6 +340,17 @@ default="auto"
         if self.kind == "individual":
             return f"{what} of a row's prediction"
         return f"{what} of the partial dependence"
+
+    def _in_words(self):
+        kinds = {("std",): "standard deviation", ("range",): "range"}
+        what = kinds.get(tuple(set(self.statistic_)), "spread")
+        if len(set(self.statistic_)) > 1:
+            what = "standard deviation (of categories the range)"
+        whose = f"the partial dependence, the mean {self._prediction}"
+        if self.kind == "individual":
+            whose = f"the {self._prediction} of a row"
+        text = f"the {what} of {whose} as a feature moves through its values"
+        return self._says(text, unit=self._unit)
 
 
 def _grid_of(grid, name):

@@ -18,6 +18,7 @@ from skvarimp._measures.response_importance import (
     ConditionalImportance,
     Plan,
     asks_for_residuals,
+    given_the_others,
 )
 from skvarimp._measures.scorers.lost import ScoreLost
 from skvarimp._response.further_reductions import loss_of_rows
@@ -370,6 +371,29 @@ default=None
         if self.scoring is not None:
             return f"decrease of the score ({watched})"
         return f"increase of the {watched}"
+
+    def _in_words(self):
+        metric, own = self.output_names_[0], given_the_others(self)
+        when = f"when a feature takes the values of other rows{own}"
+        if self.rows == "oob":
+            when = f"{when}, over the out-of-bag rows of each tree"
+        if self.scoring is not None:
+            text = f"the decrease of the score {metric} {when}"
+            return self._says(text, unit=f"units of {metric}")
+        loss = metric.replace("_", " ")
+        if self.relative:
+            text = f"the ratio of the mean {loss} {when} to that of the unmoved rows"
+            return self._says(text, unit="multiples of it (1 is none)", nothing=1.0)
+        unit = UNITS_OF_LOSSES.get(metric, f"units of the {loss}")
+        return self._says(f"the increase of the mean {loss} {when}", unit=unit)
+
+
+UNITS_OF_LOSSES = {
+    "squared_error": "squared units of y",
+    "absolute_error": "units of y",
+    "log_loss": "nats",
+    "zero_one": "shares of rows",
+}
 
 
 @dataclass

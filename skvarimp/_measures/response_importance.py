@@ -112,6 +112,10 @@ class ResponseImportance(BaseImportance):
         names = [feature.name for feature in plan.features]
         output_names = output_names or plan.problem.model.output_names
         units = plan.problem.units if samples is None else samples.units
+        if self._n_samples is None:  # of rows in partitions
+            self._n_samples = plan.problem.n_rows
+        self._moves = plan.problem.model.kind
+        self._outputs = plan.problem.model.output_names
         if self._has_directions:
             directions = outcome.directions
             if directions is None:  # stopped, or the model is not to be asked
@@ -121,8 +125,7 @@ class ResponseImportance(BaseImportance):
             outcome.importances, names, output_names, *errors, units, outcome.skewness
         )
         if samples is not None:
-            self._rows, of_rows = samples, plan.problem.units
-            self.n_groups_ = None if of_rows.labels is None else of_rows.n
+            self._rows = self.result_.rows = samples
         if samples is not None or not getattr(self, "keep_rows", False):
             return
         store_rows(self, Rows.of(plan.problem, outcome))
@@ -136,6 +139,8 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None
     """
     limits = [getattr(measure, "max_evaluations", None) for measure in measures]
     most = min((most for most in limits if most is not None), default=None)
+    for measure in measures:
+        measure._about(estimator, X, sample_weight)
     with spending(most), working(_most_jobs(measures)):
         within_callbacks(
             measures,
@@ -422,6 +427,15 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
     def _further_columns(self):
         shares = getattr(self, "explained_", None)
         return {} if shares is None else {"explained": shares}
+
+
+def given_the_others(measure):
+    """What the other columns have to do with a random value, for a sentence."""
+    if measure.conditional is None:
+        return ""
+    if asks_for_residuals(measure.conditional):
+        return " given the other columns"
+    return " within its subgroup"
 
 
 def asks_for_residuals(conditional):

@@ -9,16 +9,9 @@ import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import t as student
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.statistics import (
-    Units,
-    divided,
-    root_of_squares,
-    skewness_of,
-    t_quantile,
-)
+from skvarimp._data.statistics import Units
 from skvarimp._response.reductions import State
 from skvarimp._response.walk import sample_of
 from skvarimp._running.guards import warn
@@ -122,23 +115,29 @@ class SampleUnits(Units):
         """As errors that are estimated from few samples of few rows have."""
         return 1.0 / (1.0 / super().freedom + 1.0 / self.of_rows.freedom)
 
+    @property
+    def n_groups(self):
+        """Of the rows."""
+        return self.of_rows.n_groups
+
     def same_groups(self, other):
         return self.of_rows.same_groups(other.of_rows)
 
 
 def store_rows(measure, rows):
     """Set what a measure with `keep_rows=True` has of single rows."""
-    measure._rows = rows
-    if measure.standard_errors_ is not None:
-        measure._skewness = rows.units.skewness(
-            rows.influences.T, measure.standard_errors_
-        )
+    measure._rows, result = rows, measure.result_
+    result.rows = rows
+    if result.standard_errors is not None:
+        result.skewness = rows.units.skewness(rows.influences.T, result.standard_errors)
     measure.influences_ = rows.at_all_rows(rows.influences, np.nan)
+    result.influences = measure.influences_
     measure.row_importances_ = rows.at_all_rows(rows.contributions, 0.0)
     if rows.effects is not None:
         effects = np.moveaxis(rows.effects, 2, 0)
         effects = effects[:, :, 0] if effects.shape[2] == 1 else effects
         measure.row_effects_ = rows.at_all_rows(effects, np.nan)
+        result.row_effects = measure.row_effects_
     if getattr(measure, "monte_carlo_errors_", None) is None:
         return
     unknown = np.isnan(rows.influences).any(axis=0) & ~np.isnan(measure.importances_)
@@ -179,101 +178,6 @@ def drawing_errors(importance):
     """Errors of random draws, (n_features,); 0 where nothing was drawn."""
     errors = getattr(importance, "monte_carlo_errors_", None)
     return np.zeros(len(importance.importances_)) if errors is None else errors
-
-
-def error_and_skewness(terms, drawn):
-    """Standard errors of estimates and their skewness.
-
-    Parameters
-    ----------
-    terms : ndarray of shape (n_features, n_rows)
-        What the rows add to the sampling error.
-    drawn : ndarray of shape (n_features,)
-        Errors of random draws, which have no skewness.
-
-    Returns
-    -------
-    error, skew : ndarray of shape (n_features,)
-        NaN and 0 where an error is not known.
-    """
-    error = np.hypot(root_of_squares(terms), drawn)
-    return error, skewness_of(terms, error)
-
-
-def corrected(statistic, skew):
-    """A studentised estimate whose skewness is removed: nearly standard normal.
-
-    Hall's transformation t + g t^2 / 3 + g^2 t^3 / 27 + g / 6 (Hall 1992, "On the
-    removal of skewness by transformation", JRSS B 54, section 2), where g is the
-    skewness of the estimate.
-    """
-    return statistic + skew * statistic**2 / 3 + skew**2 * statistic**3 / 27 + skew / 6
-
-
-def uncorrected(quantile, skew):
-    """The studentised estimate whose corrected value is `quantile`."""
-    shifted = quantile - skew / 6
-    small = np.abs(skew) < 1e-9
-    g = np.where(small, 1.0, skew)
-    return np.where(small, shifted, 3.0 / g * (np.cbrt(1.0 + g * shifted) - 1.0))
-
-
-def interval_ends(estimates, errors, skew, drawn, freedom, confidence):
-    """Ends of the intervals of estimates: all intervals that are shown are these.
-
-    The error of random draws is added to the sampling error, and takes its part of the
-    skewness.
-
-    Parameters
-    ----------
-    estimates, errors : ndarray of shape (n_features,)
-        With their sampling errors.
-    skew : ndarray of shape (n_features,) or None
-        Skewness of the sampling errors; NaN or None where it is not known.
-    drawn : ndarray of shape (n_features,) or float
-        Errors of random draws.
-    freedom, confidence : float
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n_features,)
-        NaN where no error is known.
-    """
-    both = np.hypot(errors, drawn)
-    skew = np.zeros(len(errors)) if skew is None else np.nan_to_num(skew)
-    skew = skew * divided(errors, both) ** 3
-    quantile = t_quantile((1 + confidence) / 2, freedom)
-    return interval_bounds(estimates, both, skew, quantile)
-
-
-def interval_bounds(estimates, errors, skew, quantile):
-    """Lower and upper bounds of skewness-corrected intervals.
-
-    Parameters
-    ----------
-    estimates, errors, skew : ndarray of shape (n_features,)
-    quantile : float
-        Of the corrected studentised estimate, such as 1.96.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n_features,)
-    """
-    lower = estimates - errors * uncorrected(quantile, skew)
-    upper = estimates - errors * uncorrected(-quantile, skew)
-    return lower, upper
-
-
-def two_sided_p_values(difference, error, skew, freedom):
-    """Of no difference, by Student's distribution.
-
-    A difference that is known exactly has p-value 0 or 1, one whose error is not known
-    has none (NaN).
-    """
-    statistic = corrected(divided(difference, error), skew)
-    p_values = 2.0 * student.sf(np.abs(statistic), freedom)
-    p_values = np.where(error == 0, 0.0, p_values)
-    return np.where(np.isnan(error), np.nan, np.where(difference == 0, 1.0, p_values))
 
 
 def complete_influences(plan, request, outcome, n_jobs):

@@ -13,6 +13,7 @@ from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import (
     ConditionalImportance,
     Plan,
+    given_the_others,
 )
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._types import (
@@ -280,3 +281,22 @@ default=None
             what = "range of the prediction"
         as_share = self.scale is not None and self.contrast != "observed"
         return f"relative {what}" if as_share else what
+
+    def _in_words(self):
+        what, own = self._prediction, given_the_others(self)
+        share = {"value": "values of y", "score": "decision scores"}
+        outcomes = share.get(self._moves, "indicators of a class")
+        if self.contrast == "observed":
+            text = f"the mean absolute change of the {what} when a feature takes a "
+            return self._says(f"{text}random value{own}", unit=self._unit)
+        if self.contrast == "range":
+            text = f"the mean range of the {what} as a feature moves through its values"
+            share = f"the range of the {outcomes}"
+        else:
+            text = f"the mean absolute difference between the {what} at two random "
+            text += "values of a feature"
+            share = f"the mean difference between two {outcomes}"
+        text += own
+        if self.scale is None:
+            return self._says(text, unit=self._unit)
+        return self._says(text, share_of=share)

@@ -18,8 +18,9 @@ from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.html import bars, numbers, texts
 from skvarimp._display.refits import FoldsDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.rows import drawing_errors, interval_ends
-from skvarimp._refits.results import ResultWithErrors, one_sided_pvalues
+from skvarimp._measures.rows import drawing_errors
+from skvarimp._refits.results import ResultWithErrors
+from skvarimp._results.intervals import interval_ends, one_sided_pvalues
 from skvarimp._types import Axes, Floats
 
 

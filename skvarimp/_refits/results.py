@@ -17,6 +17,7 @@ from skvarimp._data.statistics import Units, divided, holm, ranking
 from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.html import LINES, bars, numbers, result_html, texts
+from skvarimp._results.intervals import one_sided_pvalues
 from skvarimp._types import Axes, Floats, Frame, Integers
 
 
@@ -125,16 +126,6 @@ class ResultWithErrors(RefitResult):
         given = {"intervals": ends, "label": label}
         display = ImportanceDisplay(self._estimates(), self.feature_names, **given)
         return display.plot(ax, **kwargs)
-
-
-def one_sided_pvalues(importances, errors, freedom):
-    """Of "not positive", by Student's distribution.
-
-    Where the error is 0, 0 for a positive importance and 1 for others; NaN stays.
-    """
-    ratio = np.where(importances > 0, np.inf, -np.inf) + 0.0 * errors
-    np.divide(importances, errors, out=ratio, where=errors > 0)
-    return t.sf(ratio, freedom)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -610,7 +610,7 @@ def test_targets_must_be_partitioned_alike(numbers):
     with pytest.raises(ValueError, match="has 2 partitions, but X has 5"):
         measure.fit(model, in_parts(pd.DataFrame(X)), da.from_array(y, chunks=200))
     unlike = in_parts(pd.Series(y), [0, 50, 101, 102, 240, 400])
-    with pytest.raises(ValueError, match="Partition 0 of X: y has 50 features"):
+    with pytest.raises(ValueError, match="Partition 0 of X: y has 50 rows"):
         measure.fit(model, in_parts(pd.DataFrame(X)), unlike)
     recut = measure.fit(model, in_parts(X), da.from_array(y, chunks=150))
     expected = clone(measure).fit(model, X, y)

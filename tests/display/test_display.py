@@ -579,7 +579,7 @@ QUANTITIES = {
     "sobol": "share of the variance",
     "connection_weight": "products of weights",
     "interaction": "given the other",
-    "shapley": "share of the response",
+    "shapley": "share of the variance of predictions",
 }
 
 

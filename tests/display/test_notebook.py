@@ -76,7 +76,7 @@ def test_an_unfitted_importance_shows_its_parameters():
 def test_the_longest_bar_is_the_largest_importance():
     """Bars and intervals lie inside their track, whatever the signs."""
     fitted = SensitivityImportance().fit(MODEL, X, y)
-    fitted.importances_ = np.array([-0.5, 1.0, np.nan])
+    fitted.result_.importances = np.array([-0.5, 1.0, np.nan])
 
     page = html(fitted)
 

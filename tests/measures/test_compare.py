@@ -99,7 +99,7 @@ def test_labels_and_bad_input():
         compare_importances(models, X, Y, measures)
     with pytest.raises(ValueError, match="`estimators` is empty"):
         compare_importances({}, X, Y)
-    with pytest.raises(TypeError, match="importance instances"):
+    with pytest.raises(TypeError, match="instances of measures"):
         compare_importances(MODELS, X, Y, [3])
     with pytest.raises(ValueError, match=r"names no measure: 'pairs'.*'sensitivity'"):
         compare_importances(MODELS, X, Y, ["pairs"])

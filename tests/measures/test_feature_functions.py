@@ -167,7 +167,7 @@ def test_errors_name_the_way_out():
         Product(0.5)(X)
     with pytest.raises(TypeError, match="Conjunction needs at least one column"):
         Conjunction()
-    with pytest.raises(ValueError, match="`weights` of Linear has 2 features, but X"):
+    with pytest.raises(ValueError, match="`weights` of Linear has 2 numbers, but X"):
         Linear([1, 2])(X)
     with pytest.raises(ValueError, match="`weights` must be 1-dimensional"):
         Linear([[1, 2]])

@@ -218,7 +218,7 @@ def test_missing_level_is_refused():
         (lambda X, y: auc(X, np.ones(6)), "at least two classes"),
         (lambda X, y: auc(X, y + 0.5 * y), "Unknown label type: continuous"),
         (lambda X, y: auc(X, None), "y is needed"),
-        (lambda X, y: auc(X, y[:4]), "y has 4 features"),
+        (lambda X, y: auc(X, y[:4]), "y has 4 rows"),
         (lambda X, y: auc(X, np.c_[y, y]), "y must be 1-dimensional"),
         (lambda X, y: auc(X[:1], y[:1]), "at least two classes"),
         (lambda X, y: auc(X * np.inf, y), "infinity"),

@@ -144,7 +144,7 @@ def test_bad_parameters_and_data_are_refused():
         FIRMImportance().fit(LinearRegression().fit(X, X[:, 0]), X[:, :3])
     with pytest.raises(NotFittedError, match="not fitted yet"):
         FIRMImportance().fit(LinearRegression(), X)
-    with pytest.raises(ValueError, match="y has 3 features"):
+    with pytest.raises(ValueError, match="y has 3 rows"):
         FIRMImportance().fit(None, X, [1, 2, 3])
     with pytest.raises(ValueError, match="`sample_weight` must be non-negative"):
         FIRMImportance().fit(score, X, sample_weight=-np.ones(N))

@@ -145,8 +145,8 @@ def test_each_row_a_group(name, model):
     for keep in (False, True) if name != "out of bag" else (False,):
         one = fitted(name, model, groups, keep_rows=keep)
         other = fitted(name, model, None, keep_rows=keep)
-        for values in ("standard_errors_", "_errors_per_output"):
-            found, expected = getattr(one, values), getattr(other, values)
+        for values in ("standard_errors", "errors_per_output"):
+            found, expected = (getattr(m.result_, values) for m in (one, other))
             if expected is not None:
                 size = np.nanmax(np.abs(other.importances_))
                 how = {"rtol": 1e-12, "atol": roundoff(N, size)}
@@ -175,7 +175,7 @@ def test_copies_are_rows_of_their_weight(name):
     size = {"rtol": 1e-10, "atol": 1e-12}
     np.testing.assert_allclose(many.importances_, one.importances_, **size)
     np.testing.assert_allclose(many.standard_errors_, one.standard_errors_, **size)
-    assert many._freedom == N - 1
+    assert many.result_.degrees_of_freedom == N - 1
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -198,8 +198,8 @@ def test_sparse_columns(kept):
         rows = {"sample_weight": WEIGHTS, "groups": GROUPS}
         expected = clone(measure).fit(estimator, dense, **rows)
         found = clone(measure).fit(estimator, sparse.csr_array(dense), **rows)
-        for name in ("standard_errors_", "_errors_per_output"):
-            numbers = [getattr(imp, name) for imp in (found, expected)]
+        for name in ("standard_errors", "errors_per_output"):
+            numbers = [getattr(imp.result_, name) for imp in (found, expected)]
             np.testing.assert_allclose(*numbers, rtol=1e-9, atol=1e-13)
         ends = [imp.to_frame(confidence=0.9)["upper"] for imp in (found, expected)]
         np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-12)
@@ -246,7 +246,7 @@ def test_degrees_of_freedom():
     heavy = SensitivityImportance().fit(
         product, X, Y, sample_weight=weights, groups=GROUPS
     )
-    assert heavy._freedom < few._freedom == n - 1
+    assert heavy.result_.degrees_of_freedom < few.result_.degrees_of_freedom == n - 1
 
 
 @pytest.mark.parametrize(

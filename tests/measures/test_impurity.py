@@ -322,7 +322,7 @@ def test_wrong_training_data_is_an_error():
         measure.fit(tree, X, y, sample_weight=np.linspace(1, 2, len(y)))
     with pytest.raises(ValueError, match="y is not the training target"):
         measure.fit(tree, X, y[::-1])
-    with pytest.raises(ValueError, match="149 features"):
+    with pytest.raises(ValueError, match="149 rows"):
         measure.fit(tree, X, y[:-1])
     forest = RandomForestRegressor(3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="X is not the training data"):

@@ -135,7 +135,7 @@ def test_intervals_exist_wherever_standard_errors_do(measure):
     measure.fit(FOREST, X, Y)
     table = measure.to_frame(confidence=0.9).set_index("feature")
     np.testing.assert_allclose(ends(measure.interval(0.9)), ends(table), rtol=1e-12)
-    if measure._skewness is None:
+    if measure.result_.skewness is None:
         half = 1.6710930321 * table["standard_error"]  # Student's 95th percentile
         np.testing.assert_allclose(table["upper"] - table["importance"], half)
 

@@ -316,7 +316,7 @@ def test_bad_input():
             PermutationImportance(**parameters).fit(f, X, Y)
     with pytest.raises(ValueError, match="y is required"):
         PermutationImportance().fit(f, X)
-    with pytest.raises(ValueError, match="y has 39 features"):
+    with pytest.raises(ValueError, match="y has 39 rows"):
         PermutationImportance().fit(f, X, Y[1:])
     with pytest.raises(ValueError, match="divides by the mean loss"):
         PermutationImportance(relative=True).fit(f, X, X[:, 0])

@@ -246,7 +246,7 @@ BAD_CALLS = [
     (dict(X=X[0]), ValueError, "2-dimensional"),
     (dict(X=X[:0], y=Y[:0]), ValueError, "no rows"),
     (dict(X=X[:1], y=Y[:1]), ValueError, "Only one row"),
-    (dict(y=Y[:-1]), ValueError, "y has 59 features, but X has 60 rows"),
+    (dict(y=Y[:-1]), ValueError, "y has 59 rows, but X has 60 rows"),
     (dict(y=np.where(Y > 0, np.nan, 1)), ValueError, "y contains NaN"),
     (dict(y=np.ones(60)), ValueError, "constant.*scale=None"),
     (dict(y=None), ValueError, "got no y: pass y, or scale=None"),

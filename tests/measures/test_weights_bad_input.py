@@ -162,7 +162,7 @@ def test_dropped_directions_are_noticed():
         (lambda X, y: (X[:, :2], y), "X has 2 columns"),
         (lambda X, y: (np.where(X > 1200, np.nan, X), y), "X contains NaN"),
         (lambda X, y: (X.astype(str), y), "X must hold numbers"),
-        (lambda X, y: (X, y[:3]), "y has 3 features"),
+        (lambda X, y: (X, y[:3]), "y has 3 rows"),
     ],
 )
 def test_bad_data(arguments, message):

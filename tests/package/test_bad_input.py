@@ -180,7 +180,7 @@ MISUSES = {
     "short y": (
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y[:5]),
         ValueError,
-        "y has 5 features, but X has 60 rows",
+        "y has 5 rows, but X has 60 rows",
     ),
     "negative weights": (
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y, sample_weight=-Y),

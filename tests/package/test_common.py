@@ -181,7 +181,7 @@ def test_bad_width_and_length_are_refused(case):
         with pytest.raises(ValueError, match="X has 3 columns"):
             importance.fit(model, X.iloc[:, :3], Y)
     if type(importance).__name__ != "ConnectionWeightImportance":  # reads no data
-        with pytest.raises(ValueError, match="79 features"):
+        with pytest.raises(ValueError, match="79 rows"):
             importance.fit(model, X, Y[:-1])
 
 

@@ -31,6 +31,7 @@ SURFACE = {
         "ForwardSelector",
         "ImportanceDisplay",
         "ImportanceEstimator",
+        "Importances",
         "ImpurityImportance",
         "InteractionImportance",
         "LeaveOutImportances",

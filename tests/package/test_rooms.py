@@ -23,6 +23,7 @@ FLOORS = (  # each imports those before it
     "_models",
     "_response",
     "_display",
+    "_results",
     "_measures",
     "_refits",
     "_comparing",

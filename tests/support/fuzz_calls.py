@@ -305,6 +305,7 @@ CALLED = {
     "ImportanceEstimator",
     "compare_importances",
     "importance_across_folds",
+    "Importances",
     "FoldImportances",
     "FoldsDisplay",
     "importance_across_candidates",

@@ -215,6 +215,29 @@ class CoefficientImportance(WeightImportance):
             "gcv": "increase of generalised cross-validation",
         }[self.statistic]
 
+    def _in_words(self):
+        statistic = vars(self).get("statistic_", self.statistic)
+        text, unit = {
+            "t": (
+                "the distance of a coefficient from 0 (absolute t or Wald statistic)",
+                "standard errors of the coefficient",
+            ),
+            "standardized": (
+                "the absolute coefficient times the standard deviation of a feature",
+                "standard deviations of y (of classes: units of the score)",
+            ),
+            "absolute": (
+                "the absolute coefficient of a feature",
+                "units of y or of the score, per unit of the feature",
+            ),
+            "gcv": (
+                "the increase of the criterion of generalised cross-validation without "
+                "a feature",
+                "squared units of y",
+            ),
+        }[statistic]
+        return self._says(text, unit=unit)
+
 
 def _standardized(estimator, coefficients, X, y, weights):
     """Coefficients times sd(x) over sd(y), (n_features, n_outputs)."""

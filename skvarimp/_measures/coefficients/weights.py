@@ -193,6 +193,13 @@ class ConnectionWeightImportance(WeightImportance):
             "garson": "share of the absolute weights",
         }[self.method]
 
+    def _in_words(self):
+        if self.method == "garson":
+            text = "the absolute weights of a network that belong to a feature"
+            return self._says(text + " (Garson)", share_of="all absolute weights")
+        text = "the absolute sum over all paths of a network of products of weights"
+        return self._says(text + " (Olden)", unit="units of the output per unit of X")
+
 
 def _read_layers(estimator, n_features):
     """Weight matrices (units in, units out) from the columns to the outputs."""

@@ -306,6 +306,13 @@ default="auto"
     def _quantity(self):
         return "standard deviation of expected score"
 
+    def _in_words(self):
+        text = "the standard deviation of the expected score given a feature"
+        if self.standardize:
+            share = "the standard deviation of the score"
+            return self._says(text, share_of=share, moves="score")
+        return self._says(text, unit="units of the score", moves="score")
+
 
 def is_linear(model, table):
     """Whether the score is known to be linear in the columns."""

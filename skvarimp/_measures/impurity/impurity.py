@@ -393,3 +393,20 @@ class ImpurityImportance(BaseImportance):
             return "loss decrease on unseen rows"
         unit = {"matlab": " per node", "rpart": "", "sklearn": ", share"}
         return f"decrease of the impurity{unit[self.convention]}"
+
+    def _in_words(self):
+        if self.rows != "training":
+            rows = {"oob": "out-of-bag rows", "unseen": "rows not fitted to"}
+            text = "the decrease of the loss by the splits on a feature, over "
+            return self._says(text + rows[self.rows], unit="units of the loss")
+        whose = "" if self.criterion == "auto" else f" ({self.criterion})"
+        text = f"the decrease of the impurity{whose} by the splits on a feature, over "
+        text += "the training rows"
+        if self.convention == "sklearn":
+            return self._says(text, share_of="the decrease by all splits")
+        unit = (
+            "units of the impurity"
+            if self.convention == "rpart"
+            else ("units of the impurity for each branch node")
+        )
+        return self._says(text, unit=unit)

@@ -366,6 +366,26 @@ default="auto"
             "conditional_std": "importance of one given the other",
         }.get(self.statistic_, "interaction")
 
+    def _in_words(self):
+        what, members = self._prediction, "pair" if self.triples is None else "triple"
+        if self.statistic_ == "conditional_std":
+            text = "how much the importance of one feature of a pair changes with the "
+            text += f"value of the other, by the partial dependence of the {what}"
+            return self._says(text, unit=self._unit, noun="pair")
+        texts = {
+            "h": f"Friedman's H of a {members}, from 0 to 1: how much of its joint "
+            f"effect on the {what} is interaction",
+            "h_overall": "Friedman's H of a feature with all others, from 0 to 1: how "
+            f"much of its effect on the {what} is interaction",
+            "h_total": f"the part, from 0 to 1, of the variance of the {what} that is "
+            "interaction",
+        }
+        nouns = {"h": members, "h_total": ""}
+        return self._says(
+            texts[self.statistic_],
+            noun=nouns.get(self.statistic_, "feature"),
+        )
+
 
 def _parts(members):
     """The smaller parts of a pair or triple, each as one feature."""

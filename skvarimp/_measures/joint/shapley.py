@@ -285,6 +285,14 @@ default="auto"
         self.total_ = float(self.importances_.sum())
 
     def _quantity(self):
-        of_what = "the response" if self.loss is None else "y"
-        share = f"share of {of_what}'s variance"
+        of_what = "predictions" if self.loss is None else "y"
+        share = f"share of the variance of {of_what}"
         return f"squared deviation of {of_what}" if self.scale is None else share
+
+    def _in_words(self):
+        what = "y" if self.loss is not None else f"the {self._prediction}"
+        text = f"the part of the variance of {what} that a feature explains"
+        text += ", by Shapley values"
+        if self.scale is not None:
+            return self._says(text, share_of="that variance")
+        return self._says(text, unit=f"squared units of {what}")

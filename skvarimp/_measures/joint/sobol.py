@@ -13,8 +13,9 @@ from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
-from skvarimp._measures.rows import complete_influences, interval_ends
+from skvarimp._measures.rows import complete_influences
 from skvarimp._response.further_reductions import OwnShare, TotalShare
+from skvarimp._results.intervals import interval_ends
 from skvarimp._types import (
     Axes,
     CustomGrid,
@@ -226,7 +227,7 @@ default="auto"
             self.total_standard_errors_,
             self._total_skewness,
             0.0,
-            self._freedom,
+            self.result_.degrees_of_freedom,
             0.95,
         )
         display = ImportanceDisplay(
@@ -240,3 +241,12 @@ default="auto"
 
     def _quantity(self):
         return "share of the variance of predictions"
+
+    def _in_words(self):
+        text = f"the variance of the {self._prediction} that a feature has by itself"
+        index = "first-order"
+        if self.order == "total":
+            text = f"the variance of the {self._prediction} that goes without a feature"
+            text, index = f"{text}, its interactions included", "total"
+        text = f"{text} (Sobol's {index} index)"
+        return self._says(text, share_of="the whole variance")
