@@ -21,6 +21,9 @@ GALLERY = [
     "interactions.py",
     "surrogates.py",
     "many_columns.py",
+    "report_regression.py",
+    "report_classification.py",
+    "report_slow_model.py",
     "dna_motifs.py",
 ]
 

@@ -94,6 +94,7 @@ NOTIONS = {
 
 # What single classes and functions ask for.
 PARTICULAR = {
+    "X",
     "adjust",
     "alpha",
     "arguments",
@@ -108,6 +109,7 @@ PARTICULAR = {
     "curve_errors",
     "estimator",
     "estimators",
+    "facts",
     "feature_functions",
     "first",
     "frac",
@@ -131,10 +133,13 @@ PARTICULAR = {
     "order",
     "pairs",
     "params",
+    "parts",
+    "path",
     "per_output",
     "performance_threshold",
     "reader",
     "relative",
+    "result",
     "score_func",
     "score_params",
     "search",
@@ -146,13 +151,13 @@ PARTICULAR = {
     "surrogate_cuts",
     "surrogates",
     "threshold",
+    "title",
     "top",
     "tree_weights",
     "triples",
     "value",
     "weights",
     "within",
-    "X",
     "y",
 }
 

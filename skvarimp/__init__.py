@@ -47,6 +47,7 @@ from skvarimp._refits.selectors import (
     ForwardSelector,
     ImportanceEstimator,
 )
+from skvarimp._report.report import Report, report
 from skvarimp._results.importances import Importances
 
 ROWS_APART.append(Partitions)  # elsewhere that room is not mentioned
@@ -97,4 +98,6 @@ __all__ = [
     "LeaveOutImportances",
     "null_importances",
     "NullImportances",
+    "report",
+    "Report",
 ]

@@ -282,7 +282,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         if sample_weight is None:
             return
         weights = np.asarray(sample_weight)
-        if weights.shape == (n,):
+        if weights.shape == (n,) and weights.dtype.kind in "fiub":
             positive = weights[weights > 0]
             self._n_samples = len(positive)
             self._weighted = len(positive) > 0 and bool(np.ptp(positive) > 0)

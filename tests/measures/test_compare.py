@@ -16,9 +16,11 @@ X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:50, :4], Y[:50]
 MODELS = {"ridge": Ridge(0.1).fit(X, Y), "knn": KNeighborsRegressor(3).fit(X, Y)}
 MEASURES = {
-    "pairs": SensitivityImportance(),
-    "observed": SensitivityImportance(contrast="observed"),
-    "group": SensitivityImportance(features={"age": 0, "rest": [1, 2, 3]}),
+    "pairs": SensitivityImportance(random_state=0),
+    "observed": SensitivityImportance(contrast="observed", random_state=0),
+    "group": SensitivityImportance(
+        features={"age": 0, "rest": [1, 2, 3]}, random_state=0
+    ),
 }
 
 
@@ -56,8 +58,8 @@ def test_measures_share_one_walk(monkeypatch):
         return np.asarray(X)[:, 0]
 
     measures = [
-        SensitivityImportance(scale=None),
-        SensitivityImportance(contrast="observed"),
+        SensitivityImportance(scale=None, estimation="exact"),
+        SensitivityImportance(contrast="observed", estimation="exact"),
     ]
     table = compare_importances(model, X.to_numpy(), None, measures)
     assert list(table.columns[::3]) == [

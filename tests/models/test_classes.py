@@ -57,8 +57,9 @@ def test_a_class_whose_training_rows_have_weight_0(kind):
     """The machine drops the class, but keeps it in `classes_`."""
     y = np.arange(len(X)) % 4
     model = kind(random_state=0).fit(X, y, sample_weight=y != 3)
-    imp = SensitivityImportance(scale=None, response_method="predict").fit(model, X)
-    indicators = SensitivityImportance(scale=None).fit(
+    exact = {"scale": None, "estimation": "exact"}
+    imp = SensitivityImportance(response_method="predict", **exact).fit(model, X)
+    indicators = SensitivityImportance(**exact).fit(
         lambda X: np.equal.outer(model.predict(X), range(4)).astype(float), X
     )
 

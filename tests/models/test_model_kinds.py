@@ -41,7 +41,7 @@ def test_multi_output_models():
     assert imp.output_names_ == ["y0", "y1", "y2"]
     assert imp.scale_.shape == (3,)
     for o in range(3):
-        one = SensitivityImportance().fit(
+        one = SensitivityImportance(estimation="exact").fit(
             lambda X, o=o: forest.predict(X)[:, o], X, Y[:, o]
         )
         np.testing.assert_allclose(
@@ -229,7 +229,7 @@ def test_models_that_are_no_scikit_learn_objects():
     """Objects, callables, bound methods; a classifier is one that has classes."""
     X = np.random.RandomState(0).randn(30, 2)
     y = X[:, 0] * X[:, 1]
-    imp = SensitivityImportance().fit(Predictor(), X, y)
+    imp = SensitivityImportance(estimation="exact").fit(Predictor(), X, y)
     expected = sensitivity(lambda X: X[:, :1] * X[:, 1:], X, (0,), "pairs")
     np.testing.assert_allclose(
         imp.importances_[0] * imp.scale_, expected[0], rtol=1e-10

@@ -43,10 +43,10 @@ def writing(X):
 @pytest.mark.parametrize(
     "measure",
     [
-        SensitivityImportance(scale=None),
-        SensitivityImportance(scale=None, contrast="observed"),
+        SensitivityImportance(scale=None, random_state=0),
+        SensitivityImportance(scale=None, contrast="observed", random_state=0),
         PartialDependenceImportance(grid=4),
-        PermutationImportance(),
+        PermutationImportance(random_state=0),
         DerivativeImportance(),
         FIRMImportance(),
         InteractionImportance(grid=3),

@@ -78,6 +78,8 @@ OWN_TESTS = {
     "RowsDisplay",
     "SelectionPathDisplay",
     "correlated_groups",
+    "report",
+    "Report",
 }
 
 

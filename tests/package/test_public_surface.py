@@ -53,6 +53,8 @@ SURFACE = {
         "importance_across_folds",
         "leave_out_importances",
         "null_importances",
+        "report",
+        "Report",
     },
     "skvarimp.extending": {
         "Additive",

@@ -27,6 +27,7 @@ FLOORS = (  # each imports those before it
     "_measures",
     "_refits",
     "_comparing",
+    "_report",
     "_partitions",  # so no room imports it
 )
 FREE = {"exceptions", "_types", "feature_functions"}  # any room may import these
