@@ -160,6 +160,7 @@ def how_each_acts(asked):
     shown = picture(
         lambda: measure.plot_curves().figure_,
         f"Curves of the mean prediction against {listed(names)}, with 95% bands.",
+        "38rem",
     )
     made = (
         f"Partial dependence: the mean prediction over {counted(rows.n, 'row')} as one "

@@ -22,14 +22,17 @@ class Picture:
         Data addresses of the figure for light and for dark pages.
     alt : str
         What the figure shows, for those who do not see it.
+    least_width : str
+        Below which it is scrolled sideways, in CSS.
     """
 
     light: str
     dark: str
     alt: str
+    least_width: str
 
 
-def picture(draw, alt):
+def picture(draw, alt, least_width="0"):
     """The figure that `draw` makes, as a `Picture`.
 
     Parameters
@@ -37,8 +40,9 @@ def picture(draw, alt):
     draw : callable
         draw() -> matplotlib Figure. It is called once for each style.
     alt : str
+    least_width : str, default="0"
     """
-    return Picture(*(_svg(draw, style) for style in STYLES.values()), alt)
+    return Picture(*(_svg(draw, style) for style in STYLES.values()), alt, least_width)
 
 
 def _svg(draw, style):
