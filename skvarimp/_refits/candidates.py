@@ -81,8 +81,8 @@ def importance_across_candidates(
     within : "one_standard_error" or float, default="one_standard_error"
         Which models are good. "one_standard_error": those whose mean score is at least
         the best minus the standard error of its mean over the folds. A number: those
-        whose mean score is at least best minus within times the size of best, so that 0.05 allows a loss of
-        up to 1.05 times the smallest.
+        whose mean score is below the best by at most this share of its size, so that
+        0.05 allows a loss of up to 1.05 times the smallest.
     max_models : int, default=20
         Largest number of good models that are refitted: those with the best scores.
     scoring : str or callable, default=None
