@@ -283,7 +283,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             return
         weights = np.asarray(sample_weight)
         if weights.shape == (n,) and weights.dtype.kind in "fiub":
-            positive = weights[weights > 0]
+            positive = weights[weights > 0].astype(np.float64)
             self._n_samples = len(positive)
             self._weighted = len(positive) > 0 and bool(np.ptp(positive) > 0)
 

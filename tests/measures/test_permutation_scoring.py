@@ -46,7 +46,7 @@ def test_scorers_against_scikit_learn():
         imp = PermutationImportance(scoring=scoring, n_draws=26, random_state=0)
         imp.fit(model, X, y)
         theirs = permutation_importance(
-            model, X, y, scoring=scoring, n_draws=26, random_state=1
+            model, X, y, scoring=scoring, n_repeats=26, random_state=1
         )
         error = np.hypot(imp.monte_carlo_errors_, theirs.importances_std / 5)
         gap = np.abs(imp.importances_ - theirs.importances_mean)

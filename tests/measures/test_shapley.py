@@ -131,7 +131,8 @@ def test_exact_shares_of_eight_columns(name):
         assert close(found, expected, y**2, target**2)
         assert np.abs(found - expected).max() <= 1e-9
         assert found[6] == 0.0  # constant
-        assert found[5] == 0.0  # unused
+        unused = 0.0 if name != "polynomial" else roundoff(256, y**2, target**2)
+        assert abs(found[5]) <= unused  # a polynomial's cross terms round
         if name in {"ridge", "polynomial"}:  # which use both copies alike
             assert close(found[0], found[7], y**2)
 

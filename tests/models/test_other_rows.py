@@ -9,8 +9,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import VotingRegressor
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neural_network import MLPRegressor
@@ -38,11 +36,6 @@ FAMILIES = {
     "logistic": (LogisticRegression(), Y > 0, "predict_proba"),
     "support vectors": (SVC(), LABELS, "decision_function"),
     "kernel ridge": (KernelRidge(kernel="poly", degree=2), Y, "predict"),
-    "Gaussian process": (
-        GaussianProcessRegressor(RBF() + WhiteKernel(), normalize_y=True),
-        Y,
-        "predict",
-    ),
     "network": (NETWORK, Y, "predict"),
     "pipeline": (
         make_pipeline(QuantileTransformer(n_quantiles=20), Ridge()),
