@@ -51,7 +51,9 @@ MEASURES = {
     "observed": SensitivityImportance(
         contrast="observed", estimation="exact", scale=None, **KEPT
     ),
-    "range": SensitivityImportance(contrast="range", scale=None, **KEPT),
+    "range": SensitivityImportance(
+        contrast="range", estimation="exact", scale=None, **KEPT
+    ),
     "drawn donors": SensitivityImportance(
         estimation="sampled", scale=None, random_state=0, **KEPT
     ),

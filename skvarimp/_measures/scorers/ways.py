@@ -17,6 +17,7 @@ from skvarimp._data.table import rows_of_target
 from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, orders
 from skvarimp._measures.scorers.stand_ins import Replayed, own_score
 from skvarimp._models.labels import as_columns, positions
+from skvarimp._models.readers.survival import predicts_times
 from skvarimp._running.guards import users_code
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # a formula gives the number of its scorer
@@ -187,7 +188,7 @@ def _inherited_score(estimator):
     last = getattr(estimator, "steps", [(None, estimator)])[-1][1]
     score = getattr(type(last), "score", None)
     place = ".".join(getattr(score, of, "") for of in ("__module__", "__qualname__"))
-    if place == CONCORDANCE and not getattr(last, "_predict_risk_score", True):
+    if place == CONCORDANCE and predicts_times(last):
         return f"{place} of times"
     return place
 
