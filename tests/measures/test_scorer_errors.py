@@ -165,7 +165,7 @@ def test_formulas_give_the_errors_of_the_scorer(
 @pytest.mark.parametrize("kind", ["CoxPHSurvivalAnalysis", "IPCRidge"])
 def test_concordance_of_all_samples_at_once(kind, monkeypatch):
     """Of predicted risks and times, with equal risks, equal times, censored rows."""
-    from skvarimp._measures.scorers.ways import ByFormula
+    from skvarimp._measures.scorers.ways import ByFormula, ByScorer
 
     models = pytest.importorskip("sksurv.linear_model")
     rows, seen = np.round(2 * X[:, :3]), np.arange(len(X)) % 3 > 0
@@ -178,6 +178,7 @@ def test_concordance_of_all_samples_at_once(kind, monkeypatch):
     imp = PermutationImportance(scoring="score", n_draws=4, random_state=0)
     fast = clone(imp).fit(model, rows, y)
     monkeypatch.setattr(ByFormula, "serves", lambda self: False)
+    monkeypatch.setattr(ByScorer, "_lost", asked_for_each(ByScorer._lost))
     slow = clone(imp).fit(model, rows, y)
     assert fast.standard_errors_.max() > 0.05
     np.testing.assert_allclose(fast.standard_errors_, slow.standard_errors_, rtol=1e-6)
@@ -299,8 +300,10 @@ def test_kernel_and_numpy_agree(monkeypatch):
 
 
 @pytest.mark.thorough
-def test_other_scorers_are_asked_themselves():
+def test_other_scorers_are_asked_themselves(monkeypatch):
     """By copies, by weights, through a pipeline; the model is asked no more often."""
+    from skvarimp._measures.scorers.ways import ByScorer
+
     columns = {"features": [0], "n_draws": 4, "random_state": 0}
     asked = []
 
@@ -327,6 +330,7 @@ def test_other_scorers_are_asked_themselves():
         errors.append(imp.standard_errors_)
     np.testing.assert_allclose(*errors, rtol=1e-9)
     assert errors[0][0] > 0
+    monkeypatch.setattr(ByScorer, "_lost", asked_for_each(ByScorer._lost))
     in_steps = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, LABELS)
     own = PermutationImportance(scoring="score", **columns).fit(in_steps, X, LABELS)
     named = PermutationImportance(scoring="accuracy", **columns)
