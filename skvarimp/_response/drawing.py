@@ -20,7 +20,7 @@ Its variance is estimated by putting B[r] in the place of A[r], and the reverse 
 Stein 1981, "The jackknife estimate of variance", Annals of Statistics 9). That leaves
 out the pair within the stratum, where B[r] would be compared with itself. For it the
 change is multiplied by 1 + `WITHIN` / (R - 1)^2. The error of smooth responses is then
-up to a quarter too large, that of levels that are rare up to a tenth too small.
+up to a third too large, that of levels that are rare up to a twelfth too small.
 
 A feature with at most 2 R cells takes all of them in each row, by their probabilities.
 That costs no more, and is exact.
@@ -44,7 +44,7 @@ from skvarimp._response.shape import Chunk
 from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
-WITHIN = 0.58  # measured: functions, trees and neighbours, of numbers and levels
+WITHIN = 0.7  # measured: functions, trees and neighbours, of numbers and levels
 DONOR_BINS = 2**13  # of neighbouring donors, whose mean contributions are averaged
 
 

@@ -390,12 +390,23 @@ class Moves:
             return self._made[request, feature]
         named = self.categorical_columns[request]
         move = make_move(self.table, self.weights, feature, grid, named)
-        n_cells, n_columns = len(move.probabilities), len(feature.columns)
-        size = 8 * (n_cells * (2 + n_columns) + len(self.weights))
+        size = self._size(move)
         if size <= self._bytes_left:
             self._bytes_left -= size
             self._made[request, feature] = move
         return move
+
+    def forget(self, position):
+        """Keep a move no longer; it is made again when asked for."""
+        request, e = divmod(int(position), len(self.features))
+        move = self._made.pop((request, self.features[e]), None)
+        if move is not None:
+            self._bytes_left += self._size(move)
+
+    def _size(self, move):
+        """How much memory a move takes."""
+        n_cells, n_columns = len(move.probabilities), len(move.feature.columns)
+        return 8 * (n_cells * (2 + n_columns) + len(self.weights))
 
     def __getstate__(self):
         return {**vars(self), "_made": {}, "_bytes_left": working_bytes() / 2}

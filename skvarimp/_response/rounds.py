@@ -259,6 +259,10 @@ def draw_in_rounds(draws, effort, measure, size):
                     stopping.known[e] = known
                     ended[e] = known or effort.step(n_rows, done, NO_LIMIT) is None
                     most = most if found[e].exact and most[1] else max(most, done)
+                    if ended[e]:
+                        found[e] = None
+                    if ended[e] or stopping.precise[e]:
+                        draws.walk.moves.forget(e)
                     n_new = int((ended | stopping.precise).sum()) - progress.n_done
                     if n_new > 0 and progress.step(n_new):
                         break
