@@ -17,6 +17,7 @@ from skvarimp._measures.joint.interaction import InteractionImportance
 from skvarimp._measures.partial_dependence import PartialDependenceImportance
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._models.model import Model
+from skvarimp._refits.candidates import importance_across_candidates
 from skvarimp._report.pictures import picture
 from skvarimp._report.words import counted, listed, number, with_interval
 
@@ -30,6 +31,7 @@ N_BLOCKS, ROWS_OF_BLOCK, LEAST_IN_BLOCK = (
 )  # from which intervals of H are computed
 MOST_ACTING = 5  # features whose pairs are looked at
 MOST_TESTED, ROWS_TESTED = 6, 2_000  # columns, given the others
+MOST_MODELS = 5  # good candidates of a search
 DRAWS = 6  # of each row, by which a measure moves a feature
 ROWS_OF_CURVES, VALUES = 20_000, 20
 ROWS_OF_ASSOCIATIONS, MOST_ASSOCIATED = 5_000, 1_000
@@ -398,6 +400,40 @@ def _associations_made(n):
     """How groups of columns were found."""
     return (
         f"Groups by average linkage of Spearman's correlations in {counted(n, 'row')}."
+    )
+
+
+def what_other_models_need(asked):
+    """Whether other good candidates of a search need the features; else None."""
+    if not hasattr(asked.estimator, "cv_results_") or asked.rows.y is None:
+        return None
+    question = "Does another good model need it?"
+    per_model = 2 * (DRAWS * len(asked.features) + 1)
+    rows = asked.some(MOST_MODELS * per_model, 1.0, ROWS_OF_CURVES)
+    if rows is None:
+        return not_reached(question, asked, "Other good models of the search")
+    found = importance_across_candidates(
+        asked.estimator,
+        rows.table.native,
+        rows.y,
+        max_models=MOST_MODELS,
+        sample_weight=rows.sample_weight,
+        random_state=asked.seed,
+        n_jobs=asked.n_jobs,
+    )
+    shown = picture(
+        lambda: found.plot().figure_,
+        "The range of each importance over all good models behind the best one's bar.",
+    )
+    return Part(
+        question,
+        [found.summary()],
+        pictures=[shown],
+        made=(
+            f"Up to {MOST_MODELS} candidates whose score is within one standard error "
+            f"of the best, refitted and measured on {counted(rows.n, 'row')}."
+        ),
+        code="importance_across_candidates(model, X, y).plot()",
     )
 
 

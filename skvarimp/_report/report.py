@@ -44,6 +44,7 @@ PARTS = (
     parts.how_each_acts,
     parts.which_act_together,
     parts.which_are_entangled,
+    parts.what_other_models_need,
     parts.which_are_noise,
     parts.what_the_data_are,
 )
@@ -271,7 +272,9 @@ def report(
             for part in PARTS:
                 if stopped:
                     break
-                found.append(part(asked))
+                answer = part(asked)
+                if answer is not None:
+                    found.append(answer)
                 stopped = progress.step()
             return found
 

@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1, make_regression
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -262,6 +263,18 @@ def test_missing_values_are_counted_and_told():
     found = report(model, X, y, top=3, random_state=0)
     assert "x0 is missing in 10% of the rows" in statements(found, "data")
     assert "Where x0 is missing, it is" in statements(found, "each feature act")
+
+
+def test_a_search_says_what_other_good_models_need():
+    """A column that each good ridge needs, and one that none needs."""
+    search = GridSearchCV(Ridge(), {"alpha": [0.01, 0.1, 1.0]}, cv=3)
+    X = np.random.default_rng(0).normal(size=(90, 2))
+    y = 3.0 * X[:, 0] + np.random.default_rng(1).normal(size=90)
+    found = report(search.fit(X, y), X, y, random_state=0)
+    assert found.title == "Report on Ridge"
+    said = statements(found, "another good model")
+    assert "without x0" in said
+    assert "x1 can go" in said
 
 
 def test_one_seed_makes_one_page():
