@@ -21,7 +21,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse, special
 from scipy.stats import rankdata
 
 from skvarimp._data.sparse_table import column_blocks
@@ -29,12 +28,18 @@ from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
+    categories_of_numbers,
     check_class_labels,
-    check_target,
     finite_numbers,
-    numeric_target,
 )
 from skvarimp._lowess import lowess_fit
+from skvarimp._measures.f_statistics import (
+    COMPLETE,
+    check_filter_rows,
+    check_numeric_target,
+    f_test,
+    target_between_levels,
+)
 from skvarimp._models.labels import encoded
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.private_sklearn import validate_parameter_constraints
@@ -42,11 +47,6 @@ from skvarimp._types import Floats, Matrix
 
 __all__ = ["auc", "group_statistic", "lowess_r2"]
 
-COMPLETE = (
-    "Filters, like all score functions of SelectKBest, take complete columns of "
-    "numbers: impute missing values and encode others first, or use group_statistic "
-    "with groups='X'."
-)
 LOWESS_CONSTRAINTS = {
     "frac": [Interval(Real, 0, 1, closed="right")],
     "n_iter": [Interval(Integral, 0, 1000, closed="both")],
@@ -117,7 +117,7 @@ def lowess_r2(
     given = {"frac": frac, "n_iter": n_iter, "n_fits": n_fits}
     validate_parameter_constraints(LOWESS_CONSTRAINTS, given, "lowess_r2")
     table, X, y = _check_data(X, y)
-    y = _check_numeric_target(y)
+    y = check_numeric_target(y)
     about_mean = y - y.mean()
     total = about_mean @ about_mean
     scores = np.zeros(table.n_columns)
@@ -230,82 +230,24 @@ def group_statistic(
     allowed = {"groups": [StrOptions({"y", "X"})]}
     validate_parameter_constraints(allowed, {"groups": groups}, "group_statistic")
     if groups == "X":
-        return _target_between_levels(X, y)
+        return target_between_levels(X, y)
     table, X, y = _check_data(X, y)
     code = _class_codes(y)
     f, p = np.empty((2, table.n_columns))
     for columns, block in column_blocks(X):
-        f[columns], p[columns] = _f_test(block, code, "y")
+        f[columns], p[columns] = f_test(block, code, "y")
     return f, p
-
-
-def _target_between_levels(X, y):
-    """F of y between the distinct values of each column, and its p-values."""
-    table = as_table(X)
-    y = _check_numeric_target(_check_rows(table, y))
-    f, p = np.zeros(table.n_columns), np.ones(table.n_columns)
-    for j, name in enumerate(table.column_names()):
-        levels = table.column(j)
-        if levels.dtype.kind == "f" and np.isnan(levels).any():
-            raise ValueError(f"X contains NaN in {[name]}. {COMPLETE}")
-        level = table.factorize([j])[0]
-        if level.any():  # a constant column makes no groups
-            ((f[j],), (p[j],)) = _f_test(y[:, np.newaxis], level, f"column {name!r}")
-    return f, p
-
-
-def _f_test(values, group, what):
-    """F of columns between groups, (n_columns,), and its p-values."""
-    n_in = np.bincount(group)
-    n_samples, n_groups = len(values), len(n_in)
-    if n_samples <= n_groups:
-        raise ValueError(
-            f"{what} makes {n_groups} groups of {n_samples} rows: nothing is left to "
-            "measure the variance within groups. Each group but one may hold a single "
-            "row, not all of them."
-        )
-    freedom, centred = (n_groups - 1, n_samples - n_groups), values - values.mean(0)
-    members = sparse.csr_array((np.ones(n_samples), group, np.arange(n_samples + 1)))
-    means = (members.T @ centred) / n_in[:, np.newaxis]  # (n_groups, n_columns)
-    between = n_in @ means**2
-    centred -= members @ means
-    within = np.sum(centred**2, axis=0)
-    # sums of squares below this are 0
-    rounding = 1e-26 * n_samples * np.abs(values).max(axis=0) ** 2
-    between = np.where(between > rounding, between, 0.0) / freedom[0]
-    within = np.where(within > rounding, within, 0.0) / freedom[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        f = np.where(between > 0, between / within, 0.0)
-    return f, special.fdtrc(*freedom, f)
-
-
-def _check_rows(table, y):
-    if y is None:
-        raise ValueError("y is needed: a filter compares each column with it.")
-    y = check_target(y, table.n_samples)
-    if y.ndim == 2:
-        raise ValueError(
-            f"y must be 1-dimensional, got {y.shape[1]} outputs. Score each by itself."
-        )
-    if table.n_columns == 0:
-        raise ValueError("X has no columns.")
-    return y
 
 
 def _check_data(X, y):
     """X as a table and as float64 without missing values, y as a 1-d array."""
     table = as_table(X)
-    y = _check_rows(table, y)
-    return table, finite_numbers(table, COMPLETE), y
-
-
-def _check_numeric_target(y):
-    y = numeric_target(
-        y, "Use auc or group_statistic to compare columns between classes."
-    )
-    if np.all(y == y[:1]):
-        raise ValueError("y is constant: there is no variance to explain.")
-    return y
+    y = check_filter_rows(table, y)
+    numeric = finite_numbers(table, COMPLETE)
+    names = [table.column_names()[j] for j in categories_of_numbers(table)]
+    if names:
+        raise ValueError(f"The columns {names} are categories. {COMPLETE}")
+    return table, numeric, y
 
 
 def _class_codes(y):

@@ -131,6 +131,20 @@ class Table:
         """Whether column j holds no numbers, so that only its own values exist."""
         return self.column(j).dtype.kind not in "fiuc"
 
+    def is_integer(self, j):
+        """Whether column j is stored as whole numbers, so that it holds no others."""
+        return self.column(j).dtype.kind in "iu"
+
+    def has_nulls(self, j):
+        """Whether column j misses values in a way that no number can stand for."""
+        return False
+
+    def storable(self, j, values):
+        """Numbers as column j would hold them, float64: single precision rounds."""
+        if self.native.dtype.kind != "f":
+            return values
+        return values.astype(self.native.dtype).astype(np.float64)
+
     def is_date(self, j):
         """Whether column j holds dates, times or durations: levels with an order."""
         return self.column(j).dtype.kind in "mM"
@@ -240,10 +254,14 @@ class ArrayTable(Table):
                 X[:, columns] = of_donors
                 return X
             values = np.where(donors < 0, values, of_donors)
-        if X.dtype.kind in "biu":  # an integer column moved to 0.25 stays 0.25
-            X = X.astype(np.float64)
+        if X.dtype.kind in "biu":
+            values = stored_as(values, X.dtype)
+            X = X.astype(values.dtype, copy=False)
         X[:, columns] = values
         return X
+
+    def has_levels(self, j):
+        return super().has_levels(j) or are_booleans(self.native[:, j])
 
     def moved_together(self, moves):
         return np.concatenate([self.moved(*move) for move in moves])
@@ -278,6 +296,9 @@ def numbers_if_possible(values):
     types = set(map(type, values.flat))
     if types <= {bool, np.bool_}:
         return values.astype(bool)
+    if types <= {int, np.int64, np.int32}:
+        with suppress(OverflowError):  # as float64 those beyond 2**53 would collapse
+            return values.astype(np.int64)
     if any(issubclass(t, str | bytes) for t in types):
         return values
     with suppress(TypeError, ValueError):
@@ -285,6 +306,23 @@ def numbers_if_possible(values):
     with suppress(TypeError, ValueError):  # missing values such as pandas.NA
         return np.array([np.nan if is_missing(v) else float(v) for v in values])
     return values
+
+
+def are_booleans(values):
+    """Whether values are objects: True and False, of which some may be missing."""
+    if values.dtype.kind != "O":
+        return False
+    present = {type(value) for value in values.flat if not is_missing(value)}
+    return bool(present) and present <= {bool, np.bool_}
+
+
+def stored_as(values, dtype):
+    """Numbers in a type; in float64 where a type of whole numbers cannot hold them."""
+    if dtype.kind == "f":
+        return values.astype(dtype)
+    with np.errstate(invalid="ignore"):
+        stored = values.astype(dtype)
+    return stored if np.array_equal(stored, values) else values.astype(np.float64)
 
 
 def is_missing(value):

@@ -1,12 +1,22 @@
 """Frames: those that X came in, and tables of results in the same library."""
 
+import sys
+from contextlib import suppress
+from decimal import Decimal
 from functools import cached_property
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from skvarimp._data.base_table import ArrayTable, Table, factorized, numbers_if_possible
+from skvarimp._data.base_table import (
+    ArrayTable,
+    Table,
+    are_booleans,
+    factorized,
+    is_missing,
+    numbers_if_possible,
+)
 
 
 class FrameTable(Table):
@@ -20,7 +30,7 @@ class FrameTable(Table):
 
     def __init__(self, native):
         self.frame = _in_memory(native)
-        self._labels = list(self.frame.columns)
+        self._labels, self._kinds = list(self.frame.columns), {}
         super().__init__(native)
         self.library = frame_library(native)
         if all(isinstance(label, str) for label in self._labels):
@@ -119,6 +129,8 @@ class FrameTable(Table):
         dtype = series.dtype
         if dtype.is_integer() and self._numbers[j].dtype.kind == "f":
             return _factorized_integers(series)
+        if dtype.is_float() and self.has_nulls(j):
+            return _factorized_floats(self.column(j), series.is_null().to_numpy())
         # Categories of pandas have an order of their own, others that of the rows.
         is_pandas = self.frame.implementation.is_pandas_like()
         levels = None
@@ -131,8 +143,25 @@ class FrameTable(Table):
     def has_levels(self, j):
         if j in self._numbers:
             return False
-        unsaid = self._dtypes[j] in (nw.Object, nw.Unknown)
-        return super().has_levels(j) if unsaid else True
+        if self._dtypes[j] not in (nw.Object, nw.Unknown):
+            return True
+        return self._kind(j) not in "fiu"
+
+    def _kind(self, j):
+        """NumPy's letter for the values of column j, whose type does not say it.
+
+        "b" where they are True, False and missing ones.
+        """
+        if j not in self._kinds:
+            values = self.column(j)
+            objects = np.asarray(self._series(j).to_numpy())
+            self._kinds[j] = "b" if are_booleans(objects) else values.dtype.kind
+        return self._kinds[j]
+
+    def has_nulls(self, j):
+        series = self._series(j)
+        is_numpy = isinstance(getattr(series.to_native(), "dtype", None), np.dtype)
+        return not is_numpy and series.null_count() > 0
 
     def is_date(self, j):
         return self._dtypes[j].is_temporal()
@@ -164,25 +193,21 @@ class FrameTable(Table):
             for member, j in enumerate(columns):
                 source = sources.setdefault(j, rows.copy())
                 of_column = donors if np.ndim(donors) < 2 else donors[:, member]
-                if of_column is not None and np.all(of_column >= 0):
-                    source[part] = of_column
-                else:
-                    own = values[:, member]
-                    if self.takes_numbers(j):  # beside levels they are objects
-                        own = own.astype(np.float64, copy=False)
-                    given.setdefault(j, []).append((part, own))
+                if of_column is None:
+                    of_column = np.full(len(own), -1)
+                source[part] = np.where(of_column >= 0, of_column, source[part])
+                if np.any(of_column < 0):
+                    put = given.setdefault(j, (np.zeros(len(rows), dtype=bool), []))
+                    put[0][part] = of_column < 0
+                    put[1].append(values[of_column < 0, member])
         parts = []  # frames to be put side by side
         for j, source in sources.items():
-            label = self._labels[j]
-            if j not in given:
-                parts.append(self._rows(self.frame.select(label), source))
-                continue
-            numbers = np.ascontiguousarray(given[j][0][1])
-            if len(numbers) < len(rows):  # the column stays in other moves
-                numbers = self.column(j)[source].astype(np.float64)
-                for part, values in given[j]:
-                    numbers[part] = values
-            parts.append(nw.new_series(label, numbers, backend=library).to_frame())
+            if j in given:
+                is_given, values = given[j][0], np.concatenate(given[j][1])
+                parts.append(self._with_values(j, source, is_given, values))
+            else:
+                own = self.frame.select(self._labels[j])
+                parts.append(self._rows(own, source))
         if len(parts) < self.n_columns:
             others = self.frame.drop([self._labels[j] for j in sources])
             parts.append(self._rows(others, rows))
@@ -191,6 +216,106 @@ class FrameTable(Table):
         parts = [nw.maybe_reset_index(part) for part in parts]
         frame = nw.concat(parts, how="horizontal")
         return self.handed_out(frame.select(self._labels))
+
+    def _with_values(self, j, source, is_given, values):
+        """Column j, as a frame, of some rows, and of values that are put instead.
+
+        Parameters
+        ----------
+        j : int
+        source : ndarray of shape (n,)
+            Rows that the column is taken from.
+        is_given : ndarray of shape (n,), bool
+            Where a value takes the place of that of the row.
+        values : ndarray of shape (n_given,)
+            Numbers (objects where the column holds none), put in this order.
+        """
+        label, library = self._labels[j], self.frame.implementation
+        if self.takes_numbers(j):  # beside levels they are objects
+            values = values.astype(np.float64, copy=False)
+            distinct, number, typed = values, slice(None), None
+            if not self._is_double(j):
+                if not is_given.all() or self._is_slow(j):
+                    distinct, number = np.unique(values, return_inverse=True)
+                typed = self._typed(j, distinct)
+            if typed is not None and len(typed) == len(source) and distinct is values:
+                return typed.to_frame()
+            if typed is not None:
+                frame, start = typed.to_frame(), 0
+                if not is_given.all():
+                    own = nw.maybe_reset_index(self.frame.select(label))
+                    frame, start = nw.concat([own, frame], how="vertical"), len(own)
+                place = source.copy()
+                place[is_given] = start + number
+                return self._rows(frame, place)
+        if not is_given.all():  # the column stays in other moves
+            kept = self.column(j)[source].astype(values.dtype)
+            kept[is_given] = values
+            values = kept
+        values = np.ascontiguousarray(values)
+        return nw.new_series(label, values, backend=library).to_frame()
+
+    def _is_double(self, j):
+        """Whether column j is float64 that needs no type of its own for nulls."""
+        if self.frame.implementation.is_pandas_like():
+            return self._series(j).to_native().dtype == np.float64
+        return self._dtypes[j] == nw.Float64 and not self._series(j).null_count()
+
+    def _typed(self, j, values):
+        """Numbers as a series of column j's own type, or None where it has not them."""
+        own = self._series(j)
+        native, of_objects = own.to_native(), self._dtypes[j] == nw.Object
+        if self._is_decimal(j):
+            items = [None if v != v else Decimal(repr(float(v))) for v in values]
+        elif of_objects or self.is_integer(j):
+            if not np.all((values == np.rint(values)) | np.isnan(values)):
+                return None
+            if of_objects and not self.is_integer(j):
+                return None
+            items = values.astype(np.int64) if not np.isnan(values).any() else None
+            if items is None or of_objects:  # of Python's own type, with nulls
+                items = [None if v != v else int(v) for v in values]
+        else:
+            items = values
+        library = self.library
+        with suppress(TypeError, ValueError, OverflowError, ArithmeticError):
+            if library == "pandas":
+                module = require_pandas()
+                typed = module.Series(items, dtype=native.dtype, name=self._labels[j])
+            elif library == "polars":
+                module = sys.modules["polars"]
+                typed = module.Series(self._labels[j], items, dtype=native.dtype)
+            else:
+                module = sys.modules["pyarrow"]
+                typed = module.chunked_array([module.array(items, native.type)])
+            return nw.from_native(typed, series_only=True).alias(self._labels[j])
+        return None
+
+    def _is_slow(self, j):
+        """Whether values of column j are made one by one."""
+        return self._dtypes[j] == nw.Object or self._dtypes[j].is_decimal()
+
+    def _is_decimal(self, j):
+        """Whether column j holds decimals, in a type of theirs or as objects."""
+        if self._dtypes[j] != nw.Object:
+            return self._dtypes[j].is_decimal()
+        values = self._series(j).to_list()
+        return all(isinstance(v, Decimal) for v in values if not is_missing(v))
+
+    def is_integer(self, j):
+        unsaid = self._dtypes[j] in (nw.Object, nw.Unknown)
+        return self._kind(j) in "iu" if unsaid else self._dtypes[j].is_integer()
+
+    def storable(self, j, values):
+        """Single precision rounds, and so do decimals of a fixed number of digits."""
+        if self._dtypes[j] == nw.Float32:
+            return values.astype(np.float32).astype(np.float64)
+        if self._dtypes[j].is_decimal():
+            native = self._series(j).to_native()
+            kind = getattr(native, "dtype", None) or native.type
+            scale = getattr(getattr(kind, "pyarrow_dtype", kind), "scale", None)
+            return values if scale is None else np.round(values, scale)
+        return values
 
     def beside_copies(self, orders):
         """See `Table.beside_copies`.
@@ -281,6 +406,17 @@ def _factorized_integers(series):
     codes[present], first = factorized(values)
     codes[~present] = len(first)
     return codes, np.append(np.flatnonzero(present)[first], np.argmin(present))
+
+
+def _factorized_floats(values, null):
+    """`factorized` numbers of which some are null; NaN is another value than null."""
+    codes, first = factorized(values)
+    none = np.isnan(values) & ~null
+    if none.any():  # else the last value is null
+        codes, first = codes.copy(), np.append(first, np.argmax(null))
+        codes[null] = len(first) - 1
+        first[-2] = np.argmax(none)
+    return codes, first
 
 
 def frame_library(native):

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from skvarimp._data.base_table import Table, dense
+from skvarimp._data.base_table import Table, dense, stored_as
 from skvarimp._running.memory import slices
 
 
@@ -55,6 +55,8 @@ class SparseTable(Table):
         X = self._csr[rows]
         keep = ~np.isin(X.indices, columns)
         kept = np.concatenate([[0], np.cumsum(keep)])[X.indptr]
+        if self.native.dtype.kind in "fbiu":
+            values = stored_as(np.asarray(values), self.native.dtype)
         m, member = np.nonzero(values)
         new = type(X)((values[m, member], (m, columns[member])), shape=X.shape)
         X = type(X)((X.data[keep], X.indices[keep], kept), shape=X.shape)

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.multiclass import check_classification_targets
 
 from skvarimp._data.base_table import is_missing
+from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import RESPONSE_METHODS, as_array, check_in_memory
 from skvarimp._running.guards import warn
 from skvarimp._running.private_sklearn import (
@@ -202,6 +203,17 @@ def finite_numbers(table, way_out):
         names = _columns(table, lambda values: not np.isfinite(values).all())
         raise ValueError(f"X contains NaN or infinity in {names}. {way_out}")
     return numeric
+
+
+def categories_of_numbers(table):
+    """Positions of the columns of categories whose labels are numbers."""
+    if not isinstance(table, FrameTable):
+        return []
+    return [
+        j
+        for j in range(table.n_columns)
+        if table.is_categorical(j) and table.column(j).dtype.kind in "fiu"
+    ]
 
 
 def numeric_target(y, way_out=""):

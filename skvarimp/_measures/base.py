@@ -25,6 +25,7 @@ from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._measures.rows import FORGOTTEN
+from skvarimp._models.declared import declared_categories
 from skvarimp._results.importances import Circumstances, Importances
 from skvarimp._results.words import Quantity, model_in_words
 from skvarimp._running.guards import no_overflow, whole_fit
@@ -188,6 +189,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             check_features_seen(estimator, table)
         named = getattr(self, "categorical_features", None)
         self._categorical = resolve_columns(named, table.names, table.n_columns)
+        declared = declared_categories(estimator, table.n_columns, table.names)
+        self._categorical |= {j for j in declared if not table.has_levels(j)}
         features = resolve_features(features, table.names, table.n_columns)
         self._feature_columns = [feature.columns for feature in features]
         return features

@@ -11,8 +11,13 @@ from sklearn.feature_selection import f_classif, f_regression
 from sklearn.utils.multiclass import type_of_target
 
 from skvarimp._data.table import as_table, has_tags
-from skvarimp._data.validation import check_sample_weight, check_target
+from skvarimp._data.validation import (
+    categories_of_numbers,
+    check_sample_weight,
+    check_target,
+)
 from skvarimp._measures.base import BaseImportance
+from skvarimp._measures.f_statistics import target_between_levels
 from skvarimp._running.guards import users_code
 
 LARGEST_REPEATED = 10**8  # rows
@@ -109,6 +114,19 @@ class FilterImportance(BaseImportance):
             function = f_classif if _are_classes(estimator, y) else f_regression
         self.score_name_ = getattr(function, "__name__", type(function).__name__)
         scores, self.pvalues_ = self._score(function, table, y, sample_weight)
+        named = categories_of_numbers(table)
+        if named and function in (f_classif, f_regression):
+            # the labels of categories are names: y is compared between them
+            if function is f_classif:
+                names = [table.column_names()[j] for j in named]
+                raise ValueError(
+                    f"f_classif compares the columns between classes, but {names} are "
+                    "categories. Encode them, leave them out, or give another "
+                    "`score_func`."
+                )
+            levels = table.select(np.array(named))
+            found = self._score(target_between_levels, levels, y, sample_weight)
+            scores[named], self.pvalues_[named] = found
         if scores.shape != (table.n_columns,):
             raise ValueError(
                 f"`score_func` must return one score per column, shape "

@@ -292,7 +292,9 @@ default=None
         self._check_ratio(lost.baseline)
         estimation = self._estimation()
         grid = self._grid_in_parts(problem, features, "all")
-        request = Request(grid, [loss.reduction(self.relative)], [np.ones(1)])
+        request = Request(
+            grid, [loss.reduction(self.relative)], [np.ones(1)], self._categorical
+        )
         return Plan(problem, features, request, estimation, lost)
 
     def _plan_scores(self, problem, features):

@@ -10,7 +10,7 @@ import numpy as np
 
 from skvarimp._data.base_table import is_missing, side_by_side
 from skvarimp._data.statistics import distinct_masses, equal_bins
-from skvarimp._data.table import ArrayTable, Feature, check_known
+from skvarimp._data.table import Feature, check_known
 from skvarimp._running.memory import working_bytes
 
 N_EQUIDISTANT = 5  # Clementine's 0, .25, .5, .75, 1 (Huh & Lee, section 5, step 1)
@@ -182,17 +182,37 @@ def make_move(table, weights, feature, grid, categorical_columns=frozenset()):
         move = Move(feature, values, donors, probabilities, codes, categorical)
     else:
         column = table.column(first).astype(np.float64)
-        move = _as_stored(table, _summary(column, weights, feature, grid))
-    return replace(move, ordered=ordered)
+        whole = table.is_integer(first)
+        move = _summary(column, weights, feature, grid, whole)
+        move = _as_stored(table, move)
+    return replace(_with_nulls(table, weights, move), ordered=ordered)
+
+
+def _with_nulls(table, weights, move):
+    """The move with X's own nulls, each kind a cell, where it would put NaN instead."""
+    columns = move.feature.columns
+    if move.donors is not None or len(columns) > 1 or not table.has_nulls(*columns):
+        return move
+    known = move.known
+    codes, first = table.factorize(columns)
+    masses = np.bincount(codes, weights=weights, minlength=len(first))
+    nulls = np.flatnonzero(np.isnan(table.column(*columns)[first].astype(np.float64)))
+    n_known, n_cells = int(known.sum()), int(known.sum()) + len(nulls)
+    donors = np.full((n_cells, 1), -1)
+    donors[n_known:, 0] = first[nulls]
+    values = np.full(n_cells, np.nan)
+    values[:n_known] = move.values[known]
+    probabilities = np.append(move.probabilities[known], masses[nulls])
+    return replace(move, values=values, donors=donors, probabilities=probabilities)
 
 
 def _as_stored(table, move):
-    """The move with values as X holds them: an array of single precision rounds."""
-    own_values = move.donors is None and isinstance(table, ArrayTable)
-    if not own_values or table.native.dtype.kind != "f":
+    """The move with values as X holds them: single precision rounds."""
+    if move.donors is not None:
         return move
-    rounded = move.values.astype(table.native.dtype).astype(np.float64)
-    return replace(move, values=rounded)
+    columns, values = move.feature.columns, move.values.reshape(move.n_cells, -1)
+    stored = [table.storable(j, of_one) for j, of_one in zip(columns, values.T)]
+    return replace(move, values=np.stack(stored, axis=1).reshape(move.values.shape))
 
 
 class Kind(NamedTuple):
@@ -231,8 +251,11 @@ def distinct_values(table, weights, feature):
     return values, counts / len(column)
 
 
-def _summary(column, weights, feature, grid):
-    """A named or numbered grid of one numeric column; NaN keeps its frequency."""
+def _summary(column, weights, feature, grid, whole):
+    """A named or numbered grid of one numeric column; NaN keeps its frequency.
+
+    Values are rounded where the column holds whole numbers only.
+    """
     present = ~np.isnan(column)
     if not present.any():
         values, probabilities = np.array([np.nan]), np.array([1.0])
@@ -240,8 +263,12 @@ def _summary(column, weights, feature, grid):
         if isinstance(grid, numbers.Integral):
             numeric = distinct_masses(column[present], weights[present])
             values, probabilities = equal_bins(*numeric, grid)
+            if whole:
+                values, cell = np.unique(np.rint(values), return_inverse=True)
+                probabilities = np.bincount(cell, probabilities)
         else:
             values = _spread(column[present], feature, grid)
+            values = np.unique(np.rint(values)) if whole else values
             probabilities = np.full(len(values), 1.0 / len(values))
         values, probabilities = _and_missing(values, probabilities, ~present, weights)
     return Move(feature, values, None, probabilities, None, False)

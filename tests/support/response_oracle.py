@@ -75,7 +75,7 @@ class RememberedCurves(BlackBoxResponse):
     def curves(self, table, rows, move, base):
         """See `Response.curves`."""
         assert table is self._problem.table
-        donors = None if move.donors is None else tuple(move.donors)
+        donors = None if move.donors is None else move.donors.tobytes()
         own = move.codes is None
         key = move.feature, donors, own, repr(np.asarray(move.values).tolist())
         if key not in self._known:

@@ -247,6 +247,7 @@ class Estimator:
     def _means(self, e, values, n_values, levels):
         """Conditional means per value, or per quantile bin."""
         w, feature = self.scores.weights, self.features[e]
+        offset = self.values.offset(feature)
         if n_values <= self.n_bins or (levels is not None and not feature.is_group):
             t, codes = np.unique(values, return_inverse=True)
             t = t if levels is None else levels
@@ -256,6 +257,8 @@ class Estimator:
         else:
             codes = quantile_codes(values, w, self.n_bins)
             t = np.bincount(codes, w * values) / np.bincount(codes, w)
+        if offset:
+            t = t + float(offset)
         root, means = conditional_means(codes, self.scores, feature.name)
         self.results.put_means(e, root, t, means, np.bincount(codes, w))
 

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from skvarimp._data.base_table import column_names, dense
+from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import as_table, column_position
 from skvarimp._running.guards import users_code
 from skvarimp._types import Floats, Matrix
+
+EXACT = 2.0**53  # beyond it float64 has no whole number of its own for each
 
 
 class FeatureFunction:
@@ -187,11 +190,23 @@ class Values:
     Parameters
     ----------
     table : Table
+    categorical : frozenset of int, default=frozenset()
+        Columns of numbers that are names of categories, besides those by type.
     """
 
-    def __init__(self, table):
-        self.table = table
+    def __init__(self, table, categorical=frozenset()):
+        self.table, self.categorical = table, categorical
         self.matrix = table.numeric()  # None where some columns are not numbers
+        self._are_plain = self.matrix is not None and not categorical
+        if self._are_plain and isinstance(table, FrameTable):
+            columns = map(table.column, range(table.n_columns))
+            kinds = [column.dtype.kind for column in columns]
+            self._are_plain = not any(
+                kind != "b" and table.is_categorical(j) for j, kind in enumerate(kinds)
+            )
+        if self._are_plain and self.matrix.size:
+            largest = max(abs(self.matrix.max()), abs(self.matrix.min()))
+            self._are_plain = not largest > EXACT
 
     def block(self, features):
         """Numeric values of features.
@@ -207,7 +222,7 @@ class Values:
         levels : dict
             Position in the block -> those values in the order of their codes.
         """
-        if self.matrix is not None and all(len(f.columns) == 1 for f in features):
+        if self._are_plain and all(len(f.columns) == 1 for f in features):
             return dense(self.matrix[:, [f.columns[0] for f in features]]), {}
         F = np.empty((self.table.n_samples, len(features)))
         levels = {}
@@ -218,11 +233,29 @@ class Values:
                 values = self.table.column(feature.columns[0])
             else:
                 values = self._function_values(feature)
-            if feature.is_group or values.dtype.kind not in "fbiu":
+            if feature.is_group or self._are_levels(feature, values):
                 codes, donors = self.table.factorize(feature.columns)
                 levels[e], values = values[donors], codes
-            F[:, e] = values
+            F[:, e] = values - self.offset(feature)
         return F, levels
+
+    def _are_levels(self, feature, values):
+        """Whether values are no numbers, or numbers that are names of categories."""
+        if values.dtype.kind not in "fbiu":
+            return True
+        if values.dtype.kind == "b" or not feature.columns:
+            return False
+        (j,) = feature.columns
+        return j in self.categorical or self.table.is_categorical(j)
+
+    def offset(self, feature):
+        """What is subtracted from whole numbers that float64 cannot tell apart."""
+        if feature.is_group or not feature.columns:
+            return 0
+        values = self.table.column(feature.columns[0])
+        if values.dtype.kind not in "iu" or self._are_levels(feature, values):
+            return 0
+        return values.min() if np.abs(values.astype(float)).max() > EXACT else 0
 
     def _function_values(self, feature):
         known = isinstance(feature.function, FeatureFunction)

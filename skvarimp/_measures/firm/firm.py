@@ -227,7 +227,10 @@ default="auto"
         for e, feature in enumerate(features):
             if feature.is_group:
                 directions[e] = results.signed[e] = np.nan
-            elif feature.columns and not table.has_order(feature.columns[0]):
+            elif feature.columns and (
+                feature.columns[0] in self._categorical
+                or not table.has_order(feature.columns[0])
+            ):
                 directions[e] = np.nan
         self._store_directions(directions)
         self.signed_importances_ = results.signed
@@ -260,7 +263,7 @@ default="auto"
         total = weights.sum()
         units = Units.of(weights / total, labels)
         scores = make_scores(raw, units, total, self.standardize, self.keep_rows)
-        values = Values(table)
+        values = Values(table, self._categorical)
         results = self._estimates(model, values, features, scores, weights)
         self._store_estimates(table, features, output_names, results)
         if self.keep_rows:

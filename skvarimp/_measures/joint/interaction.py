@@ -215,7 +215,7 @@ default="auto"
             return Plan(problem, features, own=[])
         if self.statistic == "h_overall":
             scale = np.ones(len(problem.base))
-            request = Request("all", [OverallInteraction()], [scale])
+            request = Request("all", [OverallInteraction()], [scale], self._categorical)
             check_affordable(problem, features, request)
             return Plan(problem, features, request)
         if isinstance(self.pairs, Integral):
@@ -236,13 +236,15 @@ default="auto"
             return
         n_strongest = self.pairs if isinstance(self.pairs, Integral) else None
         if n_strongest:
+            on_grid = Request(self.grid, [], [], self._categorical)
             plan.own = screened_pairs(
-                plan.problem, plan.features, self.grid, n_strongest, self.n_jobs
+                plan.problem, plan.features, on_grid, n_strongest, self.n_jobs
             )
         strengths = self._strengths(plan)
         self.matrix_names_ = names = [feature.name for feature in plan.features]
         sets = [tuple(names[e] for e in members) for members in plan.own]
         if n_strongest:
+            on_grid = Request(self.grid, [], [], self._categorical)
             order = np.argsort(-strengths.mean(axis=1), kind="stable")[:n_strongest]
             strengths, sets = strengths[order], [sets[s] for s in order]
         set_names = [":".join(members) for members in sets] or ["all features"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -188,7 +188,7 @@ default="auto"
             outcome.importances[:, constant] *= 0.0  # NaN stays
         if self.keep_rows and self.order == "first":
             both = plan.request
-            own = Request(both.grid, both.reductions[1:], both.scales[1:])
+            own = replace(both, reductions=both.reductions[1:], scales=both.scales[1:])
             complete_influences(plan, own, first, self.n_jobs)
         self.total_ = total.importances.mean(axis=1)
         self.first_order_ = first.importances.mean(axis=1)

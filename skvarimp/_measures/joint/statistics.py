@@ -1,7 +1,7 @@
 """Which pairs and triples of features are moved, and statistics of what they do."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from numbers import Integral
 
@@ -10,7 +10,6 @@ import numpy as np
 from skvarimp._data.base_table import is_missing
 from skvarimp._data.statistics import centred, divided, variance
 from skvarimp._data.table import check_known, together
-from skvarimp._measures.problem import Request
 from skvarimp._response.further_moves import product_move
 from skvarimp._response.further_reductions import OwnShare, TotalShare
 from skvarimp._response.grid import make_move
@@ -134,7 +133,7 @@ def check_disjoint(features, way_out):
                 )
 
 
-def screened_pairs(problem, features, grid, n_pairs, n_jobs):
+def screened_pairs(problem, features, on_grid, n_pairs, n_jobs):
     """The pairs of the features with the largest shares of variance in interactions.
 
     A feature's total minus its first-order index is the share of the variance in its
@@ -146,7 +145,8 @@ def screened_pairs(problem, features, grid, n_pairs, n_jobs):
     ----------
     problem : Problem
     features : list of Feature
-    grid : str, int, array-like or dict
+    on_grid : Request
+        The grid, and the columns that are categorical.
     n_pairs : int
         How many are wanted.
     n_jobs : int or None
@@ -160,7 +160,7 @@ def screened_pairs(problem, features, grid, n_pairs, n_jobs):
         spread, _ = problem.spread()
         scale = np.where(spread > 0, spread, 1.0)
         shares = [TotalShare(), OwnShare.over("variance", problem.n_rows, 1)]
-        request = Request(grid, shares, [scale, scale])
+        request = replace(on_grid, reductions=shares, scales=[scale, scale])
         ((total, own),) = problem.run(features, [request], n_jobs=n_jobs)
         share = (total.importances - own.importances).max(axis=1)
     n_taken = int(np.ceil(0.5 + np.sqrt(0.25 + 2 * TRIED * n_pairs)))

@@ -146,14 +146,14 @@ def test_partial_dependence_from_masses_and_slopes(name, engine, monkeypatch):
     found = []
     for least in (0, 10**6):
         monkeypatch.setattr(walks, "ROWS_OF_LEAF", least)
-        imp = PartialDependenceImportance(grid=20, keep_rows=True)
+        imp = PartialDependenceImportance(statistic="std", grid=20, keep_rows=True)
         found.append(imp.fit(MODELS[name], rows, sample_weight=weights))
     a, b = found
     small = roundoff(480, a.influences_, *(c for _, c in a.curves_.values()))
     np.testing.assert_allclose(a.importances_, b.importances_, rtol=1e-11, atol=small)
     np.testing.assert_allclose(a.influences_, b.influences_, rtol=1e-9, atol=small)
     monkeypatch.setattr(walks, "ROWS_OF_LEAF", 0)
-    alone = PartialDependenceImportance(grid=20)
+    alone = PartialDependenceImportance(statistic="std", grid=20)
     alone.fit(MODELS[name], rows, sample_weight=weights)
     np.testing.assert_allclose(
         alone.standard_errors_, b.standard_errors_, rtol=1e-9, atol=small
