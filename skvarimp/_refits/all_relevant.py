@@ -14,9 +14,9 @@ from skvarimp._data.validation import Interval
 from skvarimp._display.refits import AllRelevantDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
-from skvarimp._refits.arguments import Removal, check_copies_reach, with_lists
 from skvarimp._refits.estimators import RefittingSelector
 from skvarimp._refits.refits import Measure, cloned, generator, seeds_of
+from skvarimp._refits.removal import Removal, check_copies_reach, with_lists
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._types import AnyEstimator, Axes, RandomState
 
