@@ -8,6 +8,7 @@ than is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -39,8 +40,12 @@ Matrix: TypeAlias = ArrayLike | sparse.sparray | sparse.spmatrix
 
 Column: TypeAlias = str | int
 Group: TypeAlias = Sequence[Column]
+# `...` stands for each column that is not named.
 Features: TypeAlias = (
-    Sequence[Column | Group] | Mapping[str, Column | Group] | SupportsArray | None
+    Sequence[Column | Group | EllipsisType]
+    | Mapping[str, Column | Group]
+    | SupportsArray
+    | None
 )
 Pairs: TypeAlias = Sequence[Sequence[Column]] | SupportsArray | None
 Triples: TypeAlias = Pairs
@@ -55,6 +60,20 @@ CustomGrid: TypeAlias = ArrayLike | Mapping[Any, ArrayLike]
 ResponseMethod: TypeAlias = Literal[
     "auto", "predict_proba", "decision_function", "predict"
 ]
+# Of a row: loss(y, outputs) -> (n_rows,), or one by name.
+Loss: TypeAlias = (
+    Literal[
+        "auto",
+        "squared_error",
+        "absolute_error",
+        "poisson_deviance",
+        "gamma_deviance",
+        "tweedie_deviance",
+        "log_loss",
+        "zero_one",
+    ]
+    | Callable[[Any, Any], ArrayLike]
+)
 Scoring: TypeAlias = str | Callable[..., float] | None
 # "subgroups", "residuals", labels, labels of each feature, or an estimator.
 Conditional: TypeAlias = (

@@ -324,8 +324,8 @@ def resolve_features(features, names, n_columns):
     Parameters
     ----------
     features : None, sequence or dict
-        None: each column; a sequence of names, positions, or lists of them (groups);
-        a dict label -> those.
+        None: each column; a sequence of names, positions, or lists of them (groups),
+        where `...` stands for each column that is not named; a dict label -> those.
     names : sequence of str or None
         Column names of X.
     n_columns : int
@@ -351,11 +351,17 @@ def resolve_features(features, names, n_columns):
         given = list(features.items())
     else:
         given = [(None, feature) for feature in features]
+    n_rests = sum(feature is ... for _, feature in given)
+    if n_rests > 1:
+        raise ValueError(f"`features` has `...` {n_rests} times. Use it once.")
     if not given:
         raise ValueError("`features` is empty. Use features=None for every column.")
 
-    resolved = []
+    resolved, rest_from = [], None
     for label, feature in given:
+        if label is None and feature is ...:
+            rest_from = len(resolved)
+            continue
         is_group = isinstance(feature, list | tuple) or np.ndim(feature) > 0
         members = list(feature) if is_group else [feature]
         if not members:
@@ -366,6 +372,10 @@ def resolve_features(features, names, n_columns):
             raise ValueError(f"`features` has a group with {twice!r} twice.")
         name = "+".join(labels[j] for j in columns) if label is None else str(label)
         resolved.append(Feature(name, columns, is_group and len(columns) > 1))
+    if rest_from is not None:
+        named = {j for feature in resolved for j in feature.columns}
+        rest = [Feature(labels[j], (j,)) for j in range(n_columns) if j not in named]
+        resolved[rest_from:rest_from] = rest
     _refuse_duplicates(resolved)
     return resolved
 

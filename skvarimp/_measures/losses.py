@@ -1,6 +1,7 @@
 """The loss that fits a model's response, by name or function."""
 
 from functools import partial
+from numbers import Real
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -12,6 +13,7 @@ from skvarimp._models.model import _last_step, is_exactly
 from skvarimp._response.further_reductions import (
     AbsoluteErrorLoss,
     CallableLoss,
+    DevianceLoss,
     LogLoss,
     SquaredErrorLoss,
     WrongClassLoss,
@@ -20,8 +22,13 @@ from skvarimp._response.further_reductions import (
     values_of,
 )
 
-LOSSES = ("squared_error", "absolute_error", "log_loss", "zero_one")
+# Powers of the mean in the variance; None: that of the model.
+DEVIANCES = {"poisson_deviance": 1.0, "gamma_deviance": 2.0, "tweedie_deviance": None}
+LOSSES = ("squared_error", "absolute_error", *DEVIANCES, "log_loss", "zero_one")
 
+# Of Tweedie's deviance where the model names no power: between Poisson's and gamma's,
+# as the boosting libraries have it.
+TWEEDIE_POWER = 1.5
 
 EQUAL_PROBABILITIES = 1e-10
 
@@ -31,8 +38,8 @@ def make_loss(loss, model, y, n_outputs):
 
     Parameters
     ----------
-    loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
-callable
+    loss : {"auto", "squared_error", "absolute_error", "poisson_deviance", \
+"gamma_deviance", "tweedie_deviance", "log_loss", "zero_one"} or callable
         "auto": log loss for probabilities, zero-one loss for other outputs of
         classifiers, squared error otherwise.
     model : Model
@@ -121,14 +128,45 @@ def _loss_of_values(loss, model, y, n_outputs):
             f"loss={loss!r} needs one column of y per output, got y of shape {y.shape} "
             f"for {n_outputs} outputs. {instead}"
         )
+    if loss in DEVIANCES:
+        return _deviance(loss, model, y)
     kinds = {"absolute_error": AbsoluteErrorLoss, "zero_one": ZeroOneLoss}
     return kinds.get(loss, SquaredErrorLoss)(values_of)
+
+
+def _deviance(loss, model, y):
+    """A deviance, of a y that it is defined for."""
+    power = DEVIANCES[loss]
+    if power is None:
+        power = _tweedie_power(model.estimator)
+    least = "above 0" if power >= 2 else "of at least 0"
+    if np.any(y <= 0 if power >= 2 else y < 0):
+        raise ValueError(
+            f"loss={loss!r} needs values of y {least}, got {np.min(y):.6g}. Use "
+            "loss='squared_error'."
+        )
+    return DevianceLoss(values_of, power, loss)
+
+
+def _tweedie_power(estimator):
+    """The power of the mean in the variance that a model was fitted with."""
+    model = _last_step(estimator)
+    for name in ("power", "tweedie_variance_power"):
+        power = getattr(model, name, None)
+        if isinstance(power, Real) and power >= 1:
+            return float(power)
+    return TWEEDIE_POWER
 
 
 def _loss_of_classes(loss, model, y, n_outputs):
     kind, lists = model.kind, model.class_lists
     if loss == "auto":
         loss = "log_loss" if kind == "probability" else "zero_one"
+    if loss in DEVIANCES:
+        raise ValueError(
+            f"loss={loss!r} compares means with counts or amounts, but the model is a "
+            "classifier. Use loss='log_loss' or loss='zero_one'."
+        )
     if loss in {"squared_error", "absolute_error"} and kind == "score":
         raise ValueError(
             f"loss={loss!r} cannot compare scores of `{model.method}` with classes. "

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skvarimp._data.statistics import unit_of
 from skvarimp._data.validation import StrOptions
@@ -26,6 +25,7 @@ from skvarimp._response.rounds import Effort
 from skvarimp._types import (
     Conditional,
     Features,
+    Loss,
     Matrix,
     RandomState,
     ResponseMethod,
@@ -44,13 +44,15 @@ class PermutationImportance(ConditionalImportance):
 
     Parameters
     ----------
-    loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
-callable, default="auto"
+    loss : {"auto", "squared_error", "absolute_error", "poisson_deviance", \
+"gamma_deviance", "tweedie_deviance", "log_loss", "zero_one"} or callable, \
+default="auto"
         Loss of a row. "auto": log loss for classifiers' probabilities, "zero_one" for
         their scores and labels, and the squared error otherwise; rankers have none.
-        Squared and absolute errors are means over the outputs; probabilities are
-        compared with indicators of y's classes. "zero_one" takes the most probable
-        class, or the first of those within 1e-10 of it; with
+        Errors and deviances are means over the outputs; probabilities are compared
+        with indicators of y's classes. Deviances are those of scikit-learn's metrics;
+        "tweedie_deviance" has the power that the model names, or 1.5. "zero_one" takes
+        the most probable class, or the first of those within 1e-10 of it; with
         response_method="predict" it takes the labels. A callable gets y, (n,) or
         (n, n_columns), and outputs, (n,) or (n, n_outputs), and returns (n,); y may
         be a structured array, as of survival models.
@@ -228,10 +230,7 @@ default=None
         "rows": [StrOptions({"all", "oob"})],
     }
 
-    loss: (
-        Literal["auto", "squared_error", "absolute_error", "log_loss", "zero_one"]
-        | Callable[[Any, Any], ArrayLike]
-    ) = "auto"
+    loss: Loss = "auto"
     scoring: Scoring = None
     estimation: Literal["auto", "exact", "sampled"] = "auto"
     n_draws: int | Literal["auto"] = "auto"

@@ -20,7 +20,14 @@ from skvarimp._refits.refits import prepare, run_refits, warn_if_stopped
 from skvarimp._refits.removal import Removal
 from skvarimp._refits.results import LeaveOutImportances
 from skvarimp._running.guards import warn
-from skvarimp._types import AnyEstimator, CrossValidation, Features, Matrix, RandomState
+from skvarimp._types import (
+    AnyEstimator,
+    CrossValidation,
+    Features,
+    Loss,
+    Matrix,
+    RandomState,
+)
 
 CLOSED_FORM_SOLVERS = ("auto", "cholesky", "svd")  # the others stop at a tolerance
 WORST_CONDITION = 1e6  # of the centred columns
@@ -32,8 +39,7 @@ def leave_out_importances(
     y: ArrayLike,
     *,
     features: Features = None,
-    loss: Literal["auto", "squared_error", "absolute_error", "log_loss", "zero_one"]
-    | Callable[[Any, Any], ArrayLike] = "auto",
+    loss: Loss = "auto",
     cv: CrossValidation = 5,
     removal: Literal["auto", "drop", "constant"] = "constant",
     sample_weight: ArrayLike | None = None,
@@ -60,8 +66,9 @@ def leave_out_importances(
     features : sequence or dict, default=None
         Features: names, positions, or lists of them (groups, which are left out
         together); None: each column.
-    loss : {"auto", "squared_error", "absolute_error", "log_loss", "zero_one"} or \
-callable, default="auto"
+    loss : {"auto", "squared_error", "absolute_error", "poisson_deviance", \
+"gamma_deviance", "tweedie_deviance", "log_loss", "zero_one"} or callable, \
+default="auto"
         Loss of a row, as in `PermutationImportance`: "auto" is the log loss of
         classifiers' probabilities, "zero_one" of classifiers without them, and the
         squared error otherwise.

@@ -21,6 +21,7 @@ scale. It is estimated from the same rows, so that a row moves a share s = U / V
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import xlogy
 
 from skvarimp._data.statistics import centred, variance
 from skvarimp._models.labels import indicators, positions, watched
@@ -173,6 +174,44 @@ class AbsoluteErrorLoss(ErrorLoss):
     """Mean over the outputs of |target - output|."""
 
     name, size, reduced = "absolute_error", np.abs, AbsoluteError
+
+
+@dataclass(frozen=True, eq=False)
+class DevianceLoss(RowLoss):
+    """Mean over the outputs of the unit deviance of Tweedie's distributions.
+
+    Parameters
+    ----------
+    target : callable
+        As of `ErrorLoss`.
+    power : float
+        Of the mean in the variance, at least 1: 1 is Poisson's, 2 the gamma deviance.
+    name : str
+    """
+
+    target: object
+    power: float
+    name: str
+
+    def __call__(self, y, outputs):
+        y = self.target(y[:, 0])[:, :, np.newaxis]
+        if not np.all(outputs > 0):
+            raise ValueError(
+                f"loss={self.name!r} needs predictions above 0, got "
+                f"{np.min(outputs):.6g}, perhaps of a row with another row's value. "
+                "Use loss='squared_error', or a model whose predictions are positive."
+            )
+        return np.mean(2.0 * self._halves(y, outputs), axis=0)
+
+    def _halves(self, y, means):
+        """Half the unit deviances (Jorgensen 1997; as in scikit-learn's metrics)."""
+        if self.power == 1:
+            return xlogy(y, y / means) - y + means
+        if self.power == 2:
+            return np.log(means / y) + y / means - 1.0
+        one, two = 1.0 - self.power, 2.0 - self.power
+        powers = y**two / (one * two) - y * means**one / one
+        return powers + means**two / two
 
 
 class ZeroOneLoss(ErrorLoss):

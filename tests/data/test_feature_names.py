@@ -155,3 +155,40 @@ def test_a_first_column_without_a_name(frame):
     named = measure.fit(f, data).importances_
     assert measure.features_ == ["", "b"]
     assert np.array_equal(named, measure.fit(f, X[["a", "b"]]).importances_)
+
+
+@pytest.mark.parametrize(
+    ("features", "right"),
+    [
+        ([["a", "b"], ...], ["a+b", "c"]),
+        ([..., [1, 0]], ["c", "b+a"]),
+        (["c", ..., np.array([0, 1])], ["c", "a+b"]),
+        ([..., "c"], ["a", "b", "c"]),
+        ([...], ["a", "b", "c"]),
+        ([["a", "b", "c"], ...], ["a+b+c"]),
+    ],
+)
+def test_all_columns_not_named(features, right):
+    """They stand where the ellipsis stands, in the order of X."""
+    model = MODELS["linear"].fit(X, Y)
+    measure = SensitivityImportance(features=features).fit(model, X, Y)
+    assert measure.features_ == right
+    single = SensitivityImportance().fit(model, X, Y).result_.to_frame()
+    single = single.set_index("feature")["importance"]
+    for name, importance in zip(right, measure.importances_):
+        if "+" not in name:
+            assert importance == pytest.approx(single[name], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ([..., "a", ...], "has `...` 2 times"),
+        ({"rest": ...}, "got Ellipsis"),
+        ([["a", ...]], "got Ellipsis"),
+    ],
+)
+def test_columns_not_named_cannot_be(features, message):
+    """Twice, under a name, or in a group."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        SensitivityImportance(features=features).fit(MODELS["linear"].fit(X, Y), X, Y)

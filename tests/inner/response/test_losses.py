@@ -10,21 +10,27 @@ from roundoff import roundoff
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import (
+    GammaRegressor,
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
     Ridge,
+    TweedieRegressor,
 )
 from sklearn.metrics import (
     accuracy_score,
     brier_score_loss,
     log_loss,
     mean_absolute_error,
+    mean_gamma_deviance,
+    mean_poisson_deviance,
     mean_squared_error,
+    mean_tweedie_deviance,
 )
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC, LinearSVC
 
+from skvarimp import PermutationImportance
 from skvarimp._data.table import Feature
 from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
@@ -341,3 +347,64 @@ def test_costs_of_losses_without_a_closed_form():
         for loss in ("log_loss", "squared_error", "zero_one")
     ]
     assert costs[0] == costs[1] < costs[2] / 10
+
+
+AMOUNTS = np.exp(X @ [0.4, -0.3, 0.0]) * RANDOM.gamma(2.0, 0.5, 40)
+COUNTS = RANDOM.poisson(AMOUNTS)
+
+
+@pytest.mark.parametrize(
+    ("loss", "model", "y", "metric"),
+    [
+        ("poisson_deviance", PoissonRegressor(), COUNTS, mean_poisson_deviance),
+        ("gamma_deviance", GammaRegressor(), AMOUNTS, mean_gamma_deviance),
+        (
+            "tweedie_deviance",
+            TweedieRegressor(power=1.7, link="log"),
+            COUNTS,
+            lambda y, f: mean_tweedie_deviance(y, f, power=1.7),
+        ),
+        (
+            "tweedie_deviance",
+            PoissonRegressor(),
+            COUNTS,
+            lambda y, f: mean_tweedie_deviance(y, f, power=1.5),
+        ),
+    ],
+)
+def test_deviances(loss, model, y, metric):
+    """Unmoved, and gained over all pairs of a row and a donor."""
+    model = model.fit(X, y)
+    mean, name = mean_loss(loss, model, y)
+    right = metric(y, model.predict(X))
+    assert name == loss
+    assert mean == pytest.approx(right, rel=1e-12)
+    imp = PermutationImportance(loss=loss, estimation="exact").fit(model, X, y)
+    assert imp.baseline_ == pytest.approx(right, rel=1e-12)
+    for j in range(3):
+        moved = []
+        for donor in X:
+            rows = X.copy()
+            rows[:, j] = donor[j]
+            moved.append(metric(y, model.predict(rows)))
+        # of some 40 terms of a deviance, subtracted from one of the same size
+        assert imp.importances_[j] == pytest.approx(
+            np.mean(moved) - right, abs=1e-12 * np.max(moved)
+        )
+    assert loss.replace("_", " ") in imp.result_.caption()
+
+
+@pytest.mark.parametrize(
+    ("loss", "model", "y", "message"),
+    [
+        ("poisson_deviance", LinearRegression(), COUNTS - 1, "at least 0, got -1"),
+        ("gamma_deviance", LinearRegression(), COUNTS, "above 0, got 0"),
+        ("poisson_deviance", LinearRegression(), COUNTS, "predictions above 0, got -"),
+        ("tweedie_deviance", LogisticRegression(), TWO, "log_loss"),
+    ],
+)
+def test_deviances_of_what_has_none(loss, model, y, message):
+    """Each says what it needs, and names another loss."""
+    measure = PermutationImportance(loss=loss)
+    with pytest.raises(ValueError, match=message):
+        measure.fit(model.fit(X, y), X, y)
