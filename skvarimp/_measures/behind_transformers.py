@@ -61,11 +61,12 @@ def set_columns(measure, estimator, X):
     return column_names(names, n_features), table
 
 
-def fit_behind_transformers(measure, estimator, X, y, sample_weight, more=None):
+def fit_behind_transformers(
+    measure, estimator, X, y, sample_weight, more=None, join=None
+):
     """Fit a measure on the end of a pipeline and count by its input columns.
 
-    Numbers of several columns of one input are added. Of t statistics the largest
-    counts.
+    Numbers of several columns of one input are added, unless the measure knows better.
 
     Parameters
     ----------
@@ -74,6 +75,10 @@ def fit_behind_transformers(measure, estimator, X, y, sample_weight, more=None):
     X, y, sample_weight : as in `fit`
     more : dict, default=None
         Passed to the measure's own `fit`.
+    join : callable, default=None
+        (inner, labels, importances) -> (n_features, n_outputs): the importances of the
+        inputs, from the measure as fitted to the last step, the names of the inputs,
+        and the added importances. None: these.
     """
     labels, table = set_columns(measure, estimator, X)
     pipeline, inner = unwrapped(estimator), clone(measure)
@@ -84,7 +89,16 @@ def fit_behind_transformers(measure, estimator, X, y, sample_weight, more=None):
     if of_rows:
         inner.set_params(keep_rows=True)
     behind = None if X is None else transformers.transform(table.native)
-    inner.fit(last, behind, y, sample_weight=sample_weight, **(more or {}))
+    inner._inputs = [np.flatnonzero(source == j) for j in range(n_columns)]
+    encoded = _encoded_names(transformers, names, behind, len(source))
+    inner.fit(
+        last,
+        behind,
+        y,
+        sample_weight=sample_weight,
+        feature_names=encoded,
+        **(more or {}),
+    )
     for name, value in vars(inner).items():
         if name.endswith("_") and name not in OF_COLUMNS:
             setattr(measure, name, value)
@@ -105,8 +119,9 @@ def fit_behind_transformers(measure, estimator, X, y, sample_weight, more=None):
         )
         errors = rows.units.error(rows.influences.T)
         how = {"standard_errors": errors, "units": rows.units}
-    join = np.maximum if getattr(measure, "statistic", None) == "t" else np.add
-    importances = by_input(inner.importances_per_output_, join)
+    importances = by_input(inner.importances_per_output_)
+    if join is not None:
+        importances = join(inner, labels, importances)
     measure._store(importances, labels, inner.output_names_, **how)
     if of_rows and measure.keep_rows:
         store_rows(measure, rows)
@@ -136,8 +151,20 @@ def _sources(measure, transformers, n_columns, names):
     return source
 
 
-def _joined(source, n_columns, values, join=np.add):
-    """Numbers of transformed columns, (n_behind, ...), joined by input columns."""
+def _encoded_names(transformers, names, behind, n_columns):
+    """Names of the transformed columns, None where they have names or nobody knows."""
+    if behind is None or hasattr(behind, "columns"):
+        return None
+    try:
+        encoded = transformers.get_feature_names_out(names)
+    except (AttributeError, ValueError):  # a step names nothing
+        return None
+    unique = len(set(encoded)) == len(encoded) == n_columns
+    return encoded if unique else None
+
+
+def _joined(source, n_columns, values):
+    """Numbers of transformed columns, (n_behind, ...), added up by input columns."""
     result, kept = np.zeros((n_columns, *values.shape[1:])), source != NO_SOURCE
-    join.at(result, source[kept], values[kept])
+    np.add.at(result, source[kept], values[kept])
     return result

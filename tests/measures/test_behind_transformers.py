@@ -4,11 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from literal import standard_error
+from numpy.testing import assert_allclose
 from roundoff import roundoff
+from scipy.special import expit
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import (
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+)
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -20,6 +27,7 @@ from skvarimp import (
     ConnectionWeightImportance,
     ImpurityImportance,
 )
+from skvarimp.exceptions import ImportanceWarning
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(
@@ -103,21 +111,136 @@ def test_rows_of_inputs():
     assert not hasattr(plain, "influences_")
 
 
-def test_the_largest_t_counts():
-    """Statistics do not add up; signs are those of an input's only column."""
-    steps = make_column_transformer(
-        (StandardScaler(), ["age"]),
-        (OneHotEncoder(drop="first"), ["color"]),
-        ("passthrough", [0]),
+LEVELS = ["a", "b", "c", "d"]
+CODINGS = [OneHotEncoder(), *(OneHotEncoder(drop=[level]) for level in LEVELS)]
+
+
+def with_factor(n=300):
+    """A factor of four levels, a count, a column of no effect, and a predictor."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "site": rng.choice(LEVELS, n, p=[0.1, 0.2, 0.3, 0.4]),
+            "age": rng.normal(size=n),
+            "noise": rng.normal(size=n),
+        }
     )
-    whole = make_pipeline(steps, LinearRegression()).fit(X, Y)
-    found = CoefficientImportance().fit(whole, X, Y)
-    alone = CoefficientImportance().fit(whole[-1], whole[:-1].transform(X), Y)
-    age, green, red, size = alone.importances_
-    expected = [size, max(green, red), 0.0, age]
-    np.testing.assert_allclose(found.importances_, expected, rtol=1e-12)
-    assert np.isnan(found.signed_importances_[1, 0])
-    assert found.signed_importances_[3, 0] < 0
+    effect = frame["site"].map({"a": 0.3, "b": -0.6, "c": 0.0, "d": 0.7})
+    return rng, frame, (effect + 0.5 * frame["age"]).to_numpy()
+
+
+def coded(encoder, model, frame, y):
+    """A model behind an encoder of the site."""
+    steps = make_column_transformer(
+        (encoder, ["site"]), remainder=StandardScaler(), verbose_feature_names_out=False
+    )
+    return make_pipeline(steps, model).fit(frame, y)
+
+
+def dummies(frame):
+    """Ones, three dummies of the site, age and noise."""
+    of_site = [frame["site"] == level for level in LEVELS[1:]]
+    columns = [np.ones(len(frame)), *of_site, frame["age"], frame["noise"]]
+    return np.column_stack(columns).astype(float)
+
+
+def targets(kind):
+    """A model, y, and what statsmodels fits to them."""
+    sm = pytest.importorskip("statsmodels.api")
+    rng, frame, predictor = with_factor()
+    if kind == "least squares":
+        y = predictor + rng.normal(size=len(frame))
+        return LinearRegression(), frame, y, sm.OLS(y, dummies(frame)).fit()
+    if kind == "logistic":
+        y = (rng.uniform(size=len(frame)) < expit(predictor)).astype(int)
+        model, family = LogisticRegression(C=np.inf, tol=1e-9), sm.families.Binomial()
+    elif kind == "Poisson":
+        y = rng.poisson(np.exp(predictor)).astype(float)
+        model, family = PoissonRegressor(alpha=0, tol=1e-9), sm.families.Poisson()
+    else:
+        y = rng.gamma(2.0, np.exp(predictor) / 2.0)
+        model = GammaRegressor(alpha=0, tol=1e-9)
+        family = sm.families.Gamma(sm.families.links.Log())
+    model.set_params(max_iter=1000)
+    fit = sm.GLM(y, dummies(frame), family=family).fit(tol=1e-12, scale=None)
+    return model, frame, y, fit
+
+
+# 4 times sqrt(2 n 64 eps) for 600 rows: steps behind the last may add up
+OFF = 4 * np.sqrt(2 * 600 * 64 * np.finfo(float).eps)
+
+
+@pytest.mark.parametrize("kind", ["least squares", "logistic", "Poisson", "gamma"])
+def test_levels_are_tested_together(kind):
+    """As statsmodels tests them, whichever level is left out, and if none is.
+
+    The solver stops where the mean loss, about 1, falls by less than 64 roundings: so
+    near the maximum that no statistic is off by more than `OFF` standard errors.
+    """
+    model, frame, y, fit = targets(kind)
+    has_dispersion = kind in {"least squares", "gamma"}
+    joint = fit.wald_test(np.eye(6)[1:4], use_f=has_dispersion, scalar=True)
+    scale = 3 if has_dispersion else 1
+    square = float(joint.statistic) * scale
+    single = fit.wald_test(np.eye(6)[4], use_f=has_dispersion, scalar=True)
+    for encoder in CODINGS:
+        found = CoefficientImportance().fit(coded(encoder, model, frame, y), frame, y)
+        assert found.statistic_ == "t"
+        near = {"rtol": 1e-12, "atol": OFF}
+        assert_allclose(found.wald_statistics_[0, 0] ** 0.5, square**0.5, **near)
+        assert_allclose(found.importances_[0], np.sqrt(square / 3), **near)
+        assert_allclose(found.importances_[1], np.abs(fit.tvalues[4]), **near)
+        assert found.wald_degrees_of_freedom_.tolist() == [3, 1, 1]
+        expected = [float(joint.pvalue), float(single.pvalue)]
+        assert_allclose(found.pvalues_[:2, 0], expected, rtol=1e-4)
+        assert np.isnan(found.signed_importances_[0, 0])
+        table = found.to_frame().set_index("feature")
+        assert table.loc["site", "degrees_of_freedom"] == 3
+        assert_allclose(table.loc["site", "p_value"], joint.pvalue, rtol=1e-4)
+
+
+def test_levels_of_several_classes_are_tested_together():
+    """Each class against the mean of all: a linear map of statsmodels' contrasts."""
+    sm = pytest.importorskip("statsmodels.api")
+    rng, frame, predictor = with_factor(600)
+    y = np.digitize(predictor + rng.logistic(size=len(frame)), [-0.5, 0.7])
+    fit = sm.MNLogit(y, dummies(frame)).fit(disp=0, tol=1e-12, maxiter=200)
+    contrasts = fit.params.T.ravel()  # class 1 against 0, then class 2 against 0
+    to_centred = np.kron(np.array([[-1, -1], [2, -1], [-1, 2]]) / 3, np.eye(6))
+    b, cov = to_centred @ contrasts, to_centred @ fit.cov_params() @ to_centred.T
+    expected = []
+    for k in range(3):
+        site = slice(6 * k + 1, 6 * k + 4)
+        expected.append(b[site] @ np.linalg.solve(cov[site, site], b[site]))
+    model = LogisticRegression(C=np.inf, tol=1e-9, max_iter=1000)
+    for encoder in CODINGS[:3]:
+        found = CoefficientImportance().fit(coded(encoder, model, frame, y), frame, y)
+        assert_allclose(found.wald_statistics_[0] ** 0.5, np.sqrt(expected), atol=OFF)
+        assert "p_value" not in found.to_frame()
+        assert found.pvalues_.shape == (3, 3)
+
+
+def test_columns_of_an_input_have_names():
+    """And columns that others repeat are named as they are behind the steps."""
+    _, frame, y = with_factor()
+    rng = np.random.default_rng(0)
+    y = y + rng.normal(size=len(y))
+    whole = coded(OneHotEncoder(drop="first"), LinearRegression(), frame, y)
+    found = CoefficientImportance().fit(whole, frame, y)
+    assert found.encoded_columns_ == {
+        "site": ["site_b", "site_c", "site_d"],
+        "age": ["age"],
+        "noise": ["noise"],
+    }
+    frame["again"] = frame["site"].map({"a": "x", "b": "x", "c": "y", "d": "y"})
+    steps = make_column_transformer((OneHotEncoder(drop="first"), ["site", "again"]))
+    nested = make_pipeline(steps, LinearRegression()).fit(frame, y)
+    with pytest.warns(ImportanceWarning, match=r"site_c', .*again_y'\] are constant"):
+        found = CoefficientImportance().fit(nested, frame, y)
+    assert found.wald_degrees_of_freedom_[[0, 3]].tolist() == [2, 1]
+    assert found.wald_degrees_of_freedom_[1] == 0  # not in the model
+    assert np.isnan(found.pvalues_[1, 0])
+    assert found.importances_[1] == 0
 
 
 def test_without_x():

@@ -344,3 +344,42 @@ def test_nothing_is_modified():
     assert vars(model).keys() == before.keys()
     for name, value in before.items():
         assert_array_equal(getattr(model, name), value)
+
+
+def test_auto_takes_t_where_it_is_valid():
+    """Least squares have t; too few rows, other data and penalties have none."""
+    X, y = regression_data()
+    model = LinearRegression().fit(X, y)
+    found = CoefficientImportance().fit(model, X, y)
+    assert found.statistic_ == "t"
+    assert "standard errors of the coefficient" in found.caption()
+    assert_allclose(found.importances_, np.abs(textbook_t(X, y)[0]), rtol=1e-7)
+    assert_allclose(found.wald_statistics_, found.signed_importances_**2)
+    penalised = Ridge().fit(X, y)
+    cases = [
+        (penalised, X, y),
+        (LogisticRegression().fit(X, y > y.mean()), X, y > y.mean()),
+        (LinearRegression().fit(X[:4], y[:4]), X[:4], y[:4]),
+        (model, X, y[::-1]),
+    ]
+    for k, (model, X, y) in enumerate(cases):
+        beta = CoefficientImportance(statistic="standardized").fit(model, X, y)
+        if k < 2:
+            found = CoefficientImportance().fit(model, X, y)
+        else:
+            with pytest.warns(ImportanceWarning, match="coefficients, not t"):
+                found = CoefficientImportance().fit(model, X, y)
+        assert found.statistic_ == "standardized"
+        assert_array_equal(found.importances_, beta.importances_)
+        assert found.pvalues_ is None
+        assert "standard deviation" in found.caption()
+
+
+def test_auto_does_not_trust_separated_classes():
+    """Wald's statistics then mean nothing."""
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = LogisticRegression(C=np.inf, max_iter=10_000).fit(X, y)
+    with pytest.warns(ImportanceWarning, match="coefficients, not t"):
+        found = CoefficientImportance().fit(model, X, y)
+    assert found.statistic_ == "standardized"

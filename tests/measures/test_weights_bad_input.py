@@ -26,6 +26,8 @@ from sklearn.preprocessing import StandardScaler
 from skvarimp import CoefficientImportance, ConnectionWeightImportance
 from skvarimp.exceptions import ImportanceWarning
 
+T = CoefficientImportance(statistic="t")
+
 
 @pytest.mark.parametrize(
     ("model", "error", "message"),
@@ -54,7 +56,7 @@ def test_models_without_t(model, error, message):
     _, X, eta = glm_data()
     y = (eta > 0).astype(int)
     with pytest.raises(error, match=message):
-        CoefficientImportance().fit(model.fit(X, y), X, y)
+        T.fit(model.fit(X, y), X, y)
 
 
 def test_there_are_no_errors_of_groups():
@@ -62,7 +64,7 @@ def test_there_are_no_errors_of_groups():
     _, X, eta = glm_data()
     model = LinearRegression().fit(X, eta)
     with pytest.raises(ValueError, match=r"CoefficientImportance has none\. Leave"):
-        CoefficientImportance().fit(model, X, eta, groups=np.arange(len(X)))
+        T.fit(model, X, eta, groups=np.arange(len(X)))
 
 
 def test_subclasses_may_estimate_otherwise():
@@ -78,13 +80,16 @@ def test_subclasses_may_estimate_otherwise():
 
     X, y = regression_data()
     with pytest.raises(TypeError, match="Shrunken has no t"):
-        CoefficientImportance().fit(Shrunken().fit(X, y), X, y)
+        T.fit(Shrunken().fit(X, y), X, y)
 
 
 def test_unfitted_models():
     """Fit them first."""
     X, y = regression_data()
-    for importance in (CoefficientImportance(), ConnectionWeightImportance()):
+    for importance in (
+        T,
+        ConnectionWeightImportance(),
+    ):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             importance.fit(LinearRegression(), X, y)
 
@@ -95,16 +100,16 @@ def test_too_few_rows():
     with pytest.raises(
         ValueError, match="more rows than coefficients, got 4 rows and 4"
     ):
-        CoefficientImportance().fit(LinearRegression().fit(X, y), X, y)
+        T.fit(LinearRegression().fit(X, y), X, y)
     wide = np.random.default_rng(0).normal(size=(5, 9))
     model = LinearRegression().fit(wide, np.arange(5.0))
     with pytest.raises(ValueError, match="got 5 rows and 10 coefficients"):
-        CoefficientImportance().fit(model, wide, np.arange(5.0))
+        T.fit(model, wide, np.arange(5.0))
     X, y = regression_data(30)
     weights = np.r_[np.ones(4), np.zeros(26)]  # rows of weight 0 do not count
     model = LinearRegression().fit(X, y, sample_weight=weights)
     with pytest.raises(ValueError, match="got 4 rows and 4"):
-        CoefficientImportance().fit(model, X, y, sample_weight=weights)
+        T.fit(model, X, y, sample_weight=weights)
 
 
 def test_other_data_than_the_training_data():
@@ -118,20 +123,20 @@ def test_other_data_than_the_training_data():
         (X, y, np.r_[np.ones(30), np.full(30, 0.01)]),
     ]:
         with pytest.raises(ValueError, match="not those of greatest likelihood"):
-            CoefficientImportance().fit(model, other_X, other_y, sample_weight=weights)
+            T.fit(model, other_X, other_y, sample_weight=weights)
 
 
 def test_a_solver_that_stopped_early_is_warned_about():
     """The distance bounds the error of every statistic, to first order."""
     X, y = regression_data(60)
     model = LinearRegression().fit(X, y)
-    exact = CoefficientImportance().fit(model, X, y).signed_importances_
-    errors = CoefficientImportance().fit(model, X, y).coefficient_errors_
+    exact = T.fit(model, X, y).signed_importances_
+    errors = T.fit(model, X, y).coefficient_errors_
     model.coef_[0] += 0.3 * errors[0, 0]
     with pytest.warns(
         ImportanceWarning, match=r"up to 0\.\d+ standard errors"
     ) as record:
-        near = CoefficientImportance().fit(model, X, y).signed_importances_
+        near = T.fit(model, X, y).signed_importances_
 
     assert record[0].filename == __file__
     assert_allclose(near[0] - exact[0], 0.3, atol=0.02)
@@ -144,11 +149,13 @@ def test_dropped_directions_are_noticed():
     model = LinearRegression().fit(X, y)
     assert model.rank_ < 3  # or this test tests nothing
     with pytest.raises(ValueError, match="dropped directions"):
-        CoefficientImportance().fit(model, X, y)
+        T.fit(model, X, y)
     model = LinearRegression(tol=0).fit(X, y)
     t = textbook_t(X / [1e-9, 1, 1], y)[0]
     assert_allclose(
-        CoefficientImportance().fit(model, X, y).signed_importances_[:, 0], t, rtol=1e-6
+        T.fit(model, X, y).signed_importances_[:, 0],
+        t,
+        rtol=1e-6,
     )
 
 
@@ -170,7 +177,7 @@ def test_bad_data(arguments, message):
     X, y = regression_data()
     model = LinearRegression().fit(X, y)
     with pytest.raises(ValueError, match=message):
-        CoefficientImportance().fit(model, *arguments(X, y))
+        T.fit(model, *arguments(X, y))
 
 
 def test_no_residual_no_statistic():
@@ -178,7 +185,7 @@ def test_no_residual_no_statistic():
     X, _ = regression_data()
     for exact in (X @ [1.0, 2, 3] + 1, np.ones(60)):
         with pytest.raises(ValueError, match="without any residual"):
-            CoefficientImportance().fit(LinearRegression().fit(X, exact), X, exact)
+            T.fit(LinearRegression().fit(X, exact), X, exact)
     model = LinearRegression().fit(X, np.ones(60))
     with pytest.raises(ValueError, match="y is constant"):
         CoefficientImportance(statistic="standardized").fit(model, X, np.ones(60))
@@ -190,6 +197,6 @@ def test_unknown_class_and_parameter():
     y = (eta + np.random.default_rng(0).logistic(size=150) > 0).astype(int)
     model = LogisticRegression(C=np.inf).fit(X, y)
     with pytest.raises(ValueError, match=r"label 5, which is not among"):
-        CoefficientImportance().fit(model, X, np.where(y, 5, 0))
+        T.fit(model, X, np.where(y, 5, 0))
     with pytest.raises(ValueError, match="'statistic' parameter"):
         CoefficientImportance(statistic="f").fit(model, X, y)

@@ -56,6 +56,9 @@ def test_gcv_equals_a_plain_loop(kind, penalty):
     search = GridSearchCV(kind(max_degree=2, max_terms=7, penalty=penalty), {}, cv=2)
     again = CoefficientImportance(statistic="gcv").fit(search.fit(X, Y), X, Y)
     np.testing.assert_array_equal(again.importances_, imp.importances_)
+    default = CoefficientImportance().fit(model, X, Y)
+    assert default.statistic_ == "gcv"
+    np.testing.assert_array_equal(default.importances_, imp.importances_)
 
 
 def test_gcv_of_a_model_of_one_column():

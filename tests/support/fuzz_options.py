@@ -137,7 +137,7 @@ OPTIONS = {
         "n_jobs": [None, 1],
         **ROWS,
     },
-    "CoefficientImportance": {"statistic": ["t", "standardized", "absolute"]},
+    "CoefficientImportance": {"statistic": ["auto", "t", "standardized", "absolute"]},
     "ConnectionWeightImportance": {"method": ["olden", "garson"]},
     "FilterImportance": {
         "score_func": [

@@ -1,4 +1,4 @@
-"""`CoefficientImportance`: coefficients, and what a spline loses without a column."""
+"""`CoefficientImportance`: coefficients, and how sure they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skvarimp._data.sparse_table import column_blocks
-from skvarimp._data.statistics import variance
+from skvarimp._data.statistics import divided, variance
 from skvarimp._data.validation import (
     check_sample_weight,
     check_target,
@@ -17,7 +17,9 @@ from skvarimp._data.validation import (
     numeric_target,
 )
 from skvarimp._measures.behind_transformers import set_columns
+from skvarimp._measures.coefficients.splines import increases_of_gcv, is_spline
 from skvarimp._measures.coefficients.statistics import (
+    NoStatistic,
     check_has_statistic,
     coefficient_statistics,
     family_of,
@@ -25,27 +27,29 @@ from skvarimp._measures.coefficients.statistics import (
 from skvarimp._measures.coefficients.weights import WeightImportance, output_names
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import as_columns
-from skvarimp._models.model import is_classifier, is_exactly
+from skvarimp._models.model import is_classifier
 from skvarimp._models.readers.arrays import linear_form
 from skvarimp._models.registry import unwrapped
+from skvarimp._running.guards import warn
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CoefficientImportance(WeightImportance):
     """Importance of each column from the coefficients of a linear model or a spline.
 
-    With statistic="t", the importance is the number of standard errors between a
+    With t or Wald statistics, the importance is the number of standard errors between a
     coefficient and 0. This is the evidence that the column matters given the others; it
-    grows with the number of rows, and does not say how much the column matters. With
-    "standardized", it is the number of standard deviations of y by which the prediction
+    grows with the number of rows, and does not say how much the column matters.
+    Standardized, it is the number of standard deviations of y by which the prediction
     moves when the column moves by one of its own. With "gcv", it is the increase of a
     spline's estimated prediction error without the column.
 
     Parameters
     ----------
-    statistic : {"t", "standardized", "absolute", "gcv"}, default="t"
-        "t": the absolute t statistic of least squares, or Wald's statistic of a
-        generalised linear model, from its training data; for LinearRegression,
+    statistic : {"auto", "t", "standardized", "absolute", "gcv"}, default="auto"
+        "auto": "t" where it is valid, else "standardized"; of splines "gcv". "t": the
+        absolute t statistic of least squares, or Wald's statistic of a generalised
+        linear model, from its training data; for LinearRegression,
         LogisticRegression(C=np.inf), and PoissonRegressor, GammaRegressor and
         TweedieRegressor with alpha=0. "standardized": abs(coefficient) sd(x) / sd(y),
         for any model with `coef_`; without sd(y) where the coefficients are not in y's
@@ -73,6 +77,16 @@ class CoefficientImportance(WeightImportance):
         the family has none (logistic, Poisson).
     degrees_of_freedom_ : int or None
         With "t": rows of positive weight minus the rank of the design.
+    wald_statistics_ : ndarray of shape (n_features, n_outputs) or None
+        With "t": t squared; Wald's joint statistic of an input of several columns.
+    wald_degrees_of_freedom_ : ndarray of shape (n_features,) or None
+        Of `wald_statistics_`: 1 for a column, for a category its levels minus one, 0
+        where the data determine nothing.
+    pvalues_ : ndarray of shape (n_features, n_outputs) or None
+        Of `wald_statistics_`, by the F distribution where the family has a dispersion,
+        else by chi square; NaN for 0 degrees of freedom.
+    encoded_columns_ : dict or None
+        Of a pipeline: the names of the columns that each feature has behind its steps.
     standard_errors_ : None
         The importances have none; see `coefficient_errors_`.
     ranking_ : ndarray of shape (n_features,)
@@ -90,15 +104,21 @@ class CoefficientImportance(WeightImportance):
     Notes
     -----
     Of a pipeline whose steps work column by column, the coefficients of the last step
-    are counted to the inputs that its columns come from: several columns of one input,
-    as of one-hot categories, are added up, but of t statistics the largest counts. The
-    signs and errors of such an input are NaN.
+    are counted to the inputs that its columns come from. Several columns of one input,
+    as of one-hot categories, are added up, or with "t" tested together: with b their
+    coefficients, C the covariance of these and q its rank, W = b' C^+ b, and the
+    importance is sqrt(W / q), the root of F. It is the same for every coding, with or
+    without a level left out. The signs and errors of such an input are NaN.
 
     t = b_j / (s sqrt((X'WX)^+_jj)), X with a column of ones if there is an intercept,
     s² = sum w r² / (n - rank). In a generalised linear model W holds the Fisher
     information of each row, w (dmu/deta)² / V(mu), and s² is Pearson's dispersion, or 1
     where the family has none. A multinomial model's coefficients are taken to sum to 0
     over the classes, for only their differences are determined.
+
+    "auto" takes "t" for the models listed there, unless X has too few rows, the model
+    fits y without residuals, or its coefficients are not those of greatest likelihood
+    (other data, separated classes): an `ImportanceWarning` then says why not.
 
     X and y must be the training data: coefficients more than a standard error from
     the likelihood's maximum raise an error, more than a tenth of one an
@@ -147,41 +167,57 @@ class CoefficientImportance(WeightImportance):
 
     _reads_training_rows = True
 
-    statistic: Literal["t", "standardized", "absolute", "gcv"] = "t"
+    statistic: Literal["auto", "t", "standardized", "absolute", "gcv"] = "auto"
 
     def _read(self, estimator, X, y, sample_weight):
         names, table = set_columns(self, estimator, X)
         outside, estimator = estimator, unwrapped(estimator)
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
-        if self.statistic == "gcv":
+        self.wald_statistics_ = self.wald_degrees_of_freedom_ = self.pvalues_ = None
+        self.encoded_columns_ = None
+        self.statistic_ = self._statistic_for(estimator, y)
+        if self.statistic_ == "gcv":
             signed = self._increases_of_gcv(estimator, table, y, sample_weight)
         else:
             signed = _read_coefficients(estimator, len(names))
-        if self.statistic == "t":
+        if self.statistic_ == "t":
             check_has_statistic(estimator)
-            X, y_kept, weights = self._training_data(table, y, sample_weight)
-            signed = self._statistics(estimator, signed, X, y_kept, weights, names)
-        elif self.statistic == "standardized":
-            X, y_kept, weights = self._training_data(table, y, sample_weight)
-            signed = _standardized(estimator, signed, X, y_kept, weights)
+        if self.statistic_ in {"t", "standardized"}:
+            rows = self._training_data(table, y, sample_weight)
+        if self.statistic_ == "t":
+            signed = self._statistics(estimator, signed, *rows, names)
+        if self.statistic_ == "standardized":
+            signed = _standardized(estimator, signed, *rows)
         self.signed_importances_ = signed
-        importances = signed if self.statistic == "gcv" else np.abs(signed)
+        importances = signed if self.statistic_ == "gcv" else np.abs(signed)
         outputs = output_names(outside, signed.shape[1], y)
         self._store(importances, names, outputs)
+
+    def _statistic_for(self, estimator, y):
+        """The statistic to take of a kind of model."""
+        if self.statistic != "auto":
+            return self.statistic
+        if is_spline(estimator):
+            return "gcv"
+        try:
+            check_has_statistic(estimator)
+        except (TypeError, ValueError):
+            return "standardized"
+        return "standardized" if y is None else "t"
 
     def _training_data(self, table, y, sample_weight):
         """X as numbers, y and weights, for rows of positive weight."""
         if table is None:
             raise ValueError(
-                f"statistic={self.statistic!r} needs the training data X. Use "
+                f"statistic={self.statistic_!r} needs the training data X. Use "
                 "statistic='absolute' to read the coefficients alone."
             )
         X = finite_numbers(table, "Pass the numbers the estimator was fitted with.")
         weights = check_sample_weight(sample_weight, table.n_samples)
         y = check_target(y, table.n_samples)
-        if y is None and self.statistic != "standardized":
+        if y is None and self.statistic_ != "standardized":
             raise ValueError(
-                f"statistic={self.statistic!r} needs the training target y."
+                f"statistic={self.statistic_!r} needs the training target y."
             )
         rows = np.flatnonzero(weights)
         if len(rows) < table.n_samples:
@@ -189,13 +225,45 @@ class CoefficientImportance(WeightImportance):
         return X, None if y is None else y[rows], weights[rows]
 
     def _statistics(self, estimator, coefficients, X, y, weights, names):
+        """Signed t or Wald statistics; with "auto" coefficients where they are none."""
+        inputs = self._inputs or [np.array([j]) for j in range(len(names))]
+        target = y
         if not is_classifier(estimator):
-            y = _numeric_target(y, coefficients.shape[1])
-        signed, errors, self.dispersion_, freedom = coefficient_statistics(
-            estimator, coefficients, X, y, weights, names
+            target = _numeric_target(y, coefficients.shape[1])
+        try:
+            found = coefficient_statistics(
+                estimator, coefficients, X, target, weights, names, inputs
+            )
+            if found.doubt is not None and self.statistic == "auto":
+                raise NoStatistic(found.doubt)
+        except NoStatistic as reason:
+            if self.statistic == "t":
+                raise
+            warn(f"The importances are standardized coefficients, not t. {reason}")
+            self.statistic_ = "standardized"
+            return coefficients
+        if found.doubt is not None:
+            warn(found.doubt)
+        self.coefficient_errors_, self.dispersion_ = (
+            found.standard_errors,
+            found.dispersion,
         )
-        self.coefficient_errors_, self.degrees_of_freedom_ = errors, freedom
-        return signed
+        self.degrees_of_freedom_ = found.degrees_of_freedom
+        self.wald_statistics_ = found.wald
+        self.wald_degrees_of_freedom_ = found.wald_freedom
+        self.pvalues_ = found.pvalues
+        return found.statistics
+
+    def _join(self, inner, labels, importances):
+        """The importances of a pipeline's inputs, and the names of their columns."""
+        columns, names = inner._inputs, np.asarray(inner.features_, dtype=object)
+        self.encoded_columns_ = {
+            label: list(names[of_input]) for label, of_input in zip(labels, columns)
+        }
+        if inner.statistic_ != "t":
+            return importances
+        freedom = inner.wald_degrees_of_freedom_[:, np.newaxis]
+        return np.sqrt(divided(inner.wald_statistics_, freedom))
 
     def _increases_of_gcv(self, estimator, table, y, sample_weight):
         X, y, weights = self._training_data(table, y, sample_weight)
@@ -213,10 +281,17 @@ class CoefficientImportance(WeightImportance):
             "standardized": "absolute coefficient in standard deviations",
             "absolute": "absolute coefficient, per unit of the input",
             "gcv": "increase of generalised cross-validation",
-        }[self.statistic]
+        }[self.statistic_]
+
+    def _further_columns(self):
+        if self.pvalues_ is None or self.pvalues_.shape[1] > 1:
+            return {}
+        return {
+            "degrees_of_freedom": self.wald_degrees_of_freedom_,
+            "p_value": self.pvalues_[:, 0],
+        }
 
     def _in_words(self):
-        statistic = vars(self).get("statistic_", self.statistic)
         text, unit = {
             "t": (
                 "the distance of a coefficient from 0 (absolute t or Wald statistic)",
@@ -235,7 +310,7 @@ class CoefficientImportance(WeightImportance):
                 "a feature",
                 "squared units of y",
             ),
-        }[statistic]
+        }[self.statistic_]
         return self._says(text, unit=unit)
 
 
@@ -291,67 +366,3 @@ def _read_coefficients(estimator, n_features):
     if not np.all(np.isfinite(coefficients)):
         raise ValueError(f"`coef_` of {name} contains NaN or infinity.")
     return coefficients
-
-
-SPLINES = ("Earth", "EarthRegressor")
-GCV_TOLERANCE = 1e-6  # of the model's own criterion
-
-
-def increases_of_gcv(estimator, X, y):
-    """Increase of the criterion without the basis functions that use a column.
-
-    Parameters
-    ----------
-    estimator : Earth or EarthRegressor
-        Of the package `mars-earth`.
-    X : ndarray of shape (n_samples, n_features)
-        The training rows.
-    y : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-        0 for a column in no basis function.
-    """
-    name = type(estimator).__name__
-    if not any(is_exactly(estimator, "pymars", kind) for kind in SPLINES):
-        raise TypeError(
-            "statistic='gcv' needs a spline that least squares fitted, Earth or "
-            f"EarthRegressor of the package mars-earth, got {name}. Use "
-            "SensitivityImportance for other models."
-        )
-    if getattr(estimator, "earth_", estimator).categorical_imputer_ is not None:
-        raise TypeError(
-            f"statistic='gcv' takes numeric features only, but this {name} has "
-            "categorical ones. Use SensitivityImportance."
-        )
-    present = np.zeros(X.shape, dtype=bool)
-    basis = estimator.basis_
-    functions = np.column_stack([b.transform(X, present) for b in basis])
-    # the newest factor of a product says whether it took a knot of its own
-    knots = np.array([type(b).__name__ == "HingeBasisFunction" for b in basis])
-    whole = _criterion(functions, knots, y, estimator.penalty)
-    if not np.isclose(whole, estimator.gcv_, rtol=GCV_TOLERANCE, atol=0.0):
-        raise ValueError(
-            f"The criterion of {name} on X and y is {whole:.6g}, but the model's own "
-            f"`gcv_` is {estimator.gcv_:.6g}. Pass the training data, and the "
-            "`penalty` of the fit."
-        )
-    result = np.zeros(X.shape[1])
-    for j in range(X.shape[1]):
-        of_column = np.array([j in b.get_involved_variables() for b in basis])
-        if of_column.any():
-            left, own = functions[:, ~of_column], knots[~of_column]
-            result[j] = _criterion(left, own, y, estimator.penalty) - whole
-    return result
-
-
-def _criterion(functions, knots, y, penalty):
-    """RSS / (n (1 - C / n)^2) of least squares, C = terms + penalty knots."""
-    if functions.shape[1] == 0:  # then the mean remains
-        functions, knots = np.ones((len(y), 1)), np.zeros(1)
-    fitted = functions @ np.linalg.lstsq(functions, y, rcond=None)[0]
-    n, parameters = len(y), functions.shape[1] + penalty * np.sum(knots)
-    if parameters >= n:
-        return np.inf
-    return np.sum((y - fitted) ** 2) / (n * (1.0 - parameters / n) ** 2)

@@ -12,12 +12,20 @@ There is no maximum of the likelihood at finite coefficients where some combinat
 columns separates the classes (wholly or in part), or the zeros of a count from the
 rest: the likelihood keeps growing along it, and a solver stops where it happens to.
 
+statsmodels has the same statistics, and tests compare them. Its models fit y again, on
+a dense X of full rank. Here the model that was fitted is read, with sparse X, columns
+that are combinations of others, multinomial models, and classes that may be separated.
+
 Reference: Bach (2010), Self-concordant analysis for logistic regression, Electronic
 Journal of Statistics 4, 384-414.
 """
 
+import itertools
+from typing import NamedTuple
+
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
+from scipy import linalg, sparse, stats
 from scipy.special import expit, softmax
 from sklearn.linear_model import (
     GammaRegressor,
@@ -39,6 +47,9 @@ _WARN_DISTANCE, _LARGEST_DISTANCE = 0.1, 1.0
 # Scaled columns nearer than this to a combination of the others are aliased.
 _RANK_TOLERANCE = 1e-10
 
+# Shares of a unit direction that no row sees below this are rounding.
+_UNSEEN = 1e-8
+
 FAMILIES = {
     LinearRegression: (0, "identity"),
     PoissonRegressor: (1, "log"),
@@ -57,6 +68,44 @@ def family_of(estimator):
         usual = "identity" if power <= 0 else "log"
         return power, usual if link == "auto" else link
     return FAMILIES.get(type(estimator))
+
+
+class NoStatistic(ValueError):
+    """Data or coefficients on which t and Wald statistics would say nothing."""
+
+
+class CoefficientEstimates(NamedTuple):
+    """What the training data say of the coefficients of an unpenalised model.
+
+    Attributes
+    ----------
+    statistics : ndarray of shape (n_features, n_outputs)
+        Coefficients, those of least norm among all that predict the same, over their
+        standard errors; 0 where both are 0 (constant columns).
+    standard_errors : ndarray of shape (n_features, n_outputs)
+    dispersion : ndarray of shape (n_outputs,)
+        Residual variance of least squares; 1 for families without dispersion.
+    degrees_of_freedom : int
+        Rows of positive weight minus rank.
+    wald : ndarray of shape (n_inputs, n_outputs)
+        Wald's statistic of all columns that come from one input: t squared for one.
+    wald_freedom : ndarray of shape (n_inputs,)
+        How many combinations of these columns' coefficients the data determine.
+    pvalues : ndarray of shape (n_inputs, n_outputs)
+        Of `wald`, by the chi square distribution, or with a dispersion by that of F;
+        NaN where no combination is determined.
+    doubt : str or None
+        Why the coefficients may not be those of greatest likelihood.
+    """
+
+    statistics: NDArray
+    standard_errors: NDArray
+    dispersion: NDArray
+    degrees_of_freedom: int
+    wald: NDArray
+    wald_freedom: NDArray
+    pvalues: NDArray
+    doubt: str | None
 
 
 def check_has_statistic(estimator):
@@ -97,7 +146,7 @@ def check_has_statistic(estimator):
         )
 
 
-def coefficient_statistics(estimator, coefficients, X, y, weights, names):
+def coefficient_statistics(estimator, coefficients, X, y, weights, names, inputs):
     """Statistics of an unpenalised model on its training data.
 
     Parameters
@@ -111,34 +160,29 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
         All positive.
     names : list of str
         Names of the columns.
+    inputs : list of ndarray of int
+        The columns that come from each input.
 
     Returns
     -------
-    statistics : ndarray of shape (n_features, n_outputs)
-        Coefficients, those of least norm among all that predict the same, over their
-        standard errors; 0 where both are 0 (constant columns).
-    standard_errors : ndarray of shape (n_features, n_outputs)
-    dispersion : ndarray of shape (n_outputs,)
-        Residual variance of least squares; 1 for families without dispersion.
-    degrees_of_freedom : int
-        Rows of positive weight minus rank.
+    CoefficientEstimates
+
+    Raises
+    ------
+    NoStatistic
+        If the data leave no degree of freedom or no residual, or the coefficients are
+        not those of greatest likelihood.
     """
     design = Design(X, estimator.fit_intercept)
     if design.n_samples <= design.n_parameters:
-        raise ValueError(
+        raise NoStatistic(
             f"statistic='t' needs more rows than coefficients, got {design.n_samples} "
             f"rows and {design.n_parameters} coefficients: no degree of freedom is "
             "left for their errors. Use statistic='standardized'."
         )
-    if len(design.aliased):
-        warn(
-            f"Columns {[names[j] for j in design.aliased]} are constant or linear "
-            "combinations of each other: the data do not determine their coefficients, "
-            "and the pseudo-inverse shares what they have in common among them."
-        )
     predictor = X @ coefficients + np.ravel(estimator.intercept_)
     freedom, dispersion = design.n_samples - design.rank, np.ones(predictor.shape[1])
-    may_lack_maximum = True
+    may_lack_maximum, has_dispersion = True, False
     if type(estimator) is LogisticRegression:
         code = positions(y, class_lists(estimator.classes_))[:, 0]
         roots, residuals = _logistic_terms(predictor, code, weights)
@@ -149,13 +193,43 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names):
         y = y.reshape(len(y), -1)
         roots, residuals, chi_square = _family_terms(power, link, predictor, y, weights)
         may_lack_maximum = link == "log" and power < 2
-        if power != 1:  # Pearson's estimate; the variance of Poisson is its mean
-            dispersion = chi_square / freedom
-    inverse = design.inverse_information(roots)
-    _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum)
+        has_dispersion = power != 1  # the variance of Poisson is its mean
+        if has_dispersion:
+            dispersion = chi_square / freedom  # Pearson's estimate
+    half = design.half_inverse(roots)
+    doubt = _check_maximum(design, half, residuals, dispersion, may_lack_maximum)
+    aliased = [
+        np.intersect1d(columns, design.aliased)
+        for columns in inputs
+        if len(columns) == 1 or design.overlaps(columns)
+    ]
+    if sum(map(len, aliased)):
+        warn(
+            f"Columns {[names[j] for j in np.sort(np.concatenate(aliased))]} are "
+            "constant or linear "
+            "combinations of each other: the data do not determine their coefficients, "
+            "and the pseudo-inverse shares what they have in common among them."
+        )
     coefficients = design.shortest(coefficients)
-    errors = np.sqrt(design.slope_variances(inverse, roots.shape[1]) * dispersion)
-    return divided(coefficients, errors), errors, dispersion, freedom
+    errors = np.sqrt(design.slope_variances(half) * dispersion)
+    statistics = divided(coefficients, errors)
+    wald, rank = np.empty((len(inputs), len(dispersion))), np.ones(len(inputs), int)
+    for i, columns in enumerate(inputs):
+        if len(columns) == 1:
+            wald[i], rank[i] = statistics[columns[0]] ** 2, errors[columns].any()
+        else:
+            square, rank[i] = design.joint_statistic(half, coefficients, columns)
+            wald[i] = square / dispersion
+    r = rank[:, np.newaxis]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if has_dispersion:
+            pvalues = stats.f.sf(wald / r, r, freedom)
+        else:
+            pvalues = stats.chi2.sf(wald, r)
+    pvalues = np.where(r > 0, pvalues, np.nan)
+    return CoefficientEstimates(
+        statistics, errors, dispersion, freedom, wald, rank, pvalues, doubt
+    )
 
 
 def _family_terms(power, link, predictor, y, weights):
@@ -170,7 +244,7 @@ def _family_terms(power, link, predictor, y, weights):
     with np.errstate(over="ignore"):
         mean = np.exp(predictor) if link == "log" else predictor
     if power != 0 and not np.all((mean > 0) & np.isfinite(mean)):
-        raise ValueError(
+        raise NoStatistic(
             "The model's means are not all positive on X, which variance "
             f"mean**{power:g} needs. Pass the training data."
         )
@@ -182,7 +256,7 @@ def _family_terms(power, link, predictor, y, weights):
     rounding = (10 * np.finfo(np.float64).eps) ** 2 * len(y)
     rounding = rounding * np.sum(weights * y**2 / variance, axis=0)
     if power != 1 and np.any(chi_square <= rounding):
-        raise ValueError(
+        raise NoStatistic(
             "The model fits y without any residual: the standard errors are 0 and t "
             "is not defined. Use statistic='standardized' or 'absolute'."
         )
@@ -209,8 +283,8 @@ def _logistic_terms(predictor, code, weights):
     return roots, weights * (observed - chance)
 
 
-def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
-    """Warn where coefficients do not maximise the likelihood, and refuse those far off.
+def _check_maximum(design, half, residuals, dispersion, may_lack_maximum):
+    """Whether coefficients may not maximise the likelihood; those far off are refused.
 
     With score g and information I, sqrt(g' I^-1 g / dispersion) bounds the distance,
     in standard errors, of every coefficient from the maximum, to first order.
@@ -221,13 +295,19 @@ def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
     a row's linear predictors along h. So the slope, at least -lambda at the start
     (lambda^2 = g' I^-1 g), gains 1 / R or more on the way: with lambda R < 1 no
     direction descends for ever (Bach, proposition 2). 1/2 leaves room for rounding.
+
+    Returns
+    -------
+    str or None
+        Why the coefficients may not be those of greatest likelihood.
     """
     distance = np.inf
-    if inverse is not None:
-        score = sum(z.T @ residuals[rows] for rows, z in design.blocks())
-        if len(inverse) > design.n_parameters:
+    if half is not None:
+        score = sum(z.T @ residuals[rows] for rows, z in design.blocks())  # (j, k)
+        if half.shape[1] > 1:
             score = score.T.reshape(-1, 1)
-        decrement = np.einsum("ao,ab,bo->o", score, inverse, score)
+        along = half.reshape(len(half), -1) @ score
+        decrement = np.sum(along**2, axis=0)
         distance = np.sqrt(np.max(decrement / dispersion))
     if not distance <= _WARN_DISTANCE:
         message = (
@@ -239,35 +319,36 @@ def _check_maximum(design, inverse, residuals, dispersion, may_lack_maximum):
             "classes of y (use statistic='standardized', or a penalised model)."
         )
         if not distance <= _LARGEST_DISTANCE:
-            raise ValueError(message)
-        warn(message)
-    elif may_lack_maximum and decrement[0] * _spread(design, inverse) > 0.25:
-        warn(
+            raise NoStatistic(message)
+        return message
+    if may_lack_maximum and decrement[0] * _spread(design, half) > 0.25:
+        return (
             "The solver stopped where the likelihood may have no maximum. Either it "
             "needs a smaller `tol` or a larger `max_iter`, or a combination of columns "
             "separates the classes of y, or the rows with y = 0, at least in part. "
             "Wald statistics then mean nothing: use statistic='standardized', or a "
             "penalised model."
         )
+    return None
 
 
-def _spread(design, inverse):
+def _spread(design, half):
     """R^2: largest variance of a row's linear predictor, or of a difference of two."""
-    n_predictors = len(inverse) // design.n_parameters
-    parts = inverse.reshape((n_predictors, design.n_parameters) * 2)
-    if n_predictors == 1:
-        contrasts = [parts[0, :, 0]]
-    else:
-        contrasts = [
-            parts[k, :, k] + parts[m, :, m] - parts[k, :, m] - parts[m, :, k]
-            for k in range(n_predictors)
-            for m in range(k)
-        ]
+    n_predictors = half.shape[1]
+    contrasts = [half[:, 0]]
+    if n_predictors > 1:
+        pairs = itertools.combinations(range(n_predictors), 2)
+        contrasts = [half[:, k] - half[:, m] for k, m in pairs]
     return max(
-        np.max(np.einsum("ia,ab,ib->i", z, contrast, z, optimize=True))
+        np.max(np.sum((z @ contrast.T) ** 2, axis=1))
         for _, z in design.blocks()
         for contrast in contrasts
     )
+
+
+def _n_directions(null):
+    """The dimension of what is left of orthonormal rows in some of their columns."""
+    return int(np.sum(np.linalg.svd(null, compute_uv=False) > _UNSEEN))
 
 
 class Design:
@@ -316,8 +397,10 @@ class Design:
         _, singular, directions = np.linalg.svd(triangle)
         self.rank = int(np.sum(singular > _RANK_TOLERANCE * singular.max(initial=0.0)))
         null = directions[self.rank :, first:]  # (n_null, n_varying), in Z's units
+        self._null_of_z = np.zeros((len(null), self.n_features))
+        self._null_of_z[:, varying] = null
         constant = np.flatnonzero(self._per_scale == 0)
-        seen_twice = varying[np.linalg.norm(null, axis=0) > 1e-8]
+        seen_twice = varying[np.linalg.norm(null, axis=0) > _UNSEEN]
         self.aliased = np.union1d(constant, seen_twice)
         basis = np.zeros((self.n_features, len(null) + len(constant)))
         basis[varying, : len(null)] = (null * self._per_scale[varying]).T
@@ -355,44 +438,98 @@ class Design:
             triangle = np.linalg.qr(np.vstack([triangle, stacked]), mode="r")
         return triangle
 
-    def inverse_information(self, roots):
-        """Pseudo-inverse of the information, (width, width); None where singular."""
+    def half_inverse(self, roots):
+        """H of the information's pseudo-inverse, the sum over r of H_r H_r'.
+
+        Parameters
+        ----------
+        roots : ndarray of shape (n_samples, n_classes, n_classes)
+
+        Returns
+        -------
+        ndarray of shape (rank, n_classes, n_parameters) or None
+            None where the information is singular.
+        """
         n_classes = roots.shape[1]
         # The linear predictors of all classes may move together: nothing changes.
         rank = self.rank * max(n_classes - 1, 1)
         if rank == 0:
-            return np.zeros((n_classes * self.n_parameters,) * 2)
+            return np.zeros((0, n_classes, self.n_parameters))
         _, singular, directions = np.linalg.svd(self.triangle(roots))
         if not singular[rank - 1] > _RANK_TOLERANCE * singular[0]:
             return None
         half = directions[:rank] / singular[:rank, np.newaxis]
-        return half.T @ half
+        return half.reshape(rank, n_classes, self.n_parameters)
 
     def shortest(self, coefficients):
         """The coefficients of least norm that predict the same, (n_features, .)."""
         return coefficients - self._null @ (self._null.T @ coefficients)
 
-    def slope_variances(self, inverse, n_classes):
-        """Variances of the shortest coefficients, in the units of X.
+    def _slopes(self, half):
+        """H of the slopes in the units of Z, of coefficients that sum to 0 over k."""
+        slopes = half[:, :, int(self.fit_intercept) :]
+        if slopes.shape[1] > 1:
+            slopes = slopes - slopes.mean(axis=1, keepdims=True)
+        return slopes
+
+    def slope_variances(self, half):
+        """Variances of the shortest coefficients in X's units, (n_features, n_classes).
 
         Parameters
         ----------
-        inverse : ndarray of shape (n_classes * n_parameters,) * 2
-            A generalised inverse of the information.
+        half : ndarray of shape (rank, n_classes, n_parameters)
+            From `half_inverse`.
+        """
+        slopes = self._slopes(half) * self._per_scale
+        slopes = slopes - slopes @ self._null @ self._null.T
+        return np.einsum("rkj,rkj->jk", slopes, slopes)
+
+    def overlaps(self, columns):
+        """Whether several columns say together what others say, too.
+
+        Directions that no row sees go through some of these columns and some others;
+        those within the columns, as of all levels of a category, are no matter.
+        """
+        within = np.isin(np.arange(self.n_features), columns)
+        n_through = _n_directions(self._null_of_z[:, within])
+        n_within = len(self._null_of_z) - _n_directions(self._null_of_z[:, ~within])
+        return n_through > n_within
+
+    def joint_statistic(self, half, coefficients, columns):
+        """Wald's statistic of several columns at once, for a dispersion of 1.
+
+        Of the combinations of the columns' coefficients those count that the data
+        determine: those at right angles to all directions that no row sees. The
+        statistic is that of leaving the columns out, to second order of the
+        likelihood, whichever column of a category is left out to identify the others.
+
+        Parameters
+        ----------
+        half : ndarray of shape (rank, n_classes, n_parameters)
+            From `half_inverse`.
+        coefficients : ndarray of shape (n_features, n_outputs)
+            In X's units.
+        columns : ndarray of int
 
         Returns
         -------
-        ndarray of shape (n_features, n_classes)
+        statistic : ndarray of shape (n_outputs,)
+        rank : int
+            Number of independent combinations.
         """
-        shape = (n_classes, self.n_parameters) * 2
-        slopes = slice(int(self.fit_intercept), None)
-        cov = inverse.reshape(shape)[:, slopes, :, slopes]
-        cov = cov * self._per_scale[:, np.newaxis, np.newaxis] * self._per_scale
-        if n_classes > 1:  # coefficients that sum to 0 over the classes
-            cov = cov - cov.mean(axis=0)
-            cov = cov - cov.mean(axis=2, keepdims=True)
-        if self._null.shape[1]:
-            keep = np.eye(self.n_features) - self._null @ self._null.T
-            cov = np.einsum("ab,kblc,cd->kald", keep, cov, keep, optimize=True)
-        variances = np.einsum("kjkj->jk", cov)
-        return np.maximum(variances, 0.0)
+        columns = columns[self._per_scale[columns] > 0]
+        unseen = self._null_of_z[:, columns].T  # (column, direction)
+        left, singular, _ = np.linalg.svd(unseen)
+        determined = left[:, np.sum(singular > _UNSEEN) :]
+        rank = determined.shape[1]
+        b = determined.T @ (
+            coefficients[columns] / self._per_scale[columns, np.newaxis]
+        )
+        statistic = np.empty(coefficients.shape[1])
+        slopes = self._slopes(half)[:, :, columns] @ determined  # (r, k, rank)
+        for output in range(len(statistic)):
+            # the covariance is R'R, of one information for all outputs or of each
+            triangle = np.linalg.qr(slopes[:, output % slopes.shape[1]], mode="r")
+            root = linalg.solve_triangular(triangle, b[:, output], trans="T")
+            statistic[output] = root @ root
+        return statistic, rank

@@ -77,9 +77,18 @@ class WeightImportance(BaseImportance):
 
     def _fit(self, estimator, X, y, sample_weight):
         if has_transformers(estimator):
-            fit_behind_transformers(self, estimator, X, y, sample_weight)
+            fit_behind_transformers(
+                self, estimator, X, y, sample_weight, join=self._join
+            )
         else:
             self._read(estimator, X, y, sample_weight)
+
+    # Of the last step of a pipeline: the columns that come from each input.
+    _inputs = None
+
+    def _join(self, inner, labels, importances):
+        """The importances of a pipeline's inputs: those of their columns, added up."""
+        return importances
 
 
 def output_names(estimator, n_outputs, y=None):
