@@ -2,7 +2,7 @@
 
     python benchmarks/run.py
     python benchmarks/run.py --only Ridge --rivals sklearn_permutation
-    python benchmarks/run.py --write doc/performance.rst
+    python benchmarks/run.py --write doc/benchmark_log.rst
 
 Needs skvarimp installed, and as many of the rivals as can be. Our side of the first
 table computes pairs, observed, range and partial dependence exactly, with standard
@@ -162,11 +162,14 @@ SECOND = (
 )
 
 
-def list_table(title, header, rows):
-    """A table in reStructuredText."""
-    lines = [f".. list-table:: {title}", "   :header-rows: 1", ""]
-    for row in (header, *rows):
-        lines += [f"   {'*' if c == 0 else ' '} - {cell}" for c, cell in enumerate(row)]
+def text_table(title, header, rows):
+    """A table of aligned columns, as text, under its title."""
+    rows = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [title, "-" * len(title), "", ".. code-block:: text", ""]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths))
+        lines.append(f"   {'  '.join(cells)}".rstrip())
     return [*lines, ""]
 
 
@@ -176,9 +179,9 @@ def as_rst(first, second, third, missing, versions):
         f"{platform.machine()}, {os.cpu_count()} cores, one thread used; Python "
         f"{platform.python_version()}, {versions}. Seconds and ratios: CPU (wall).",
         "",
-        *list_table("Four exact measures of every column in one walk", FIRST, first),
-        *list_table("Like for like", SECOND, second),
-        *list_table(TITLE, HEADER, third),
+        *text_table("Four exact measures of every column in one walk", FIRST, first),
+        *text_table("Like for like", SECOND, second),
+        *text_table(TITLE, HEADER, third),
         *[f"- Not run: {name} ({reason})." for name, reason in missing],
         "",
     ]
