@@ -66,7 +66,11 @@ def test_draws_of_an_earlier_fit_are_declined():
 
 
 class OwnForest(RandomForestRegressor):
-    """A subclass, which may draw its rows in another way."""
+    """A subclass whose trees may hear of other columns."""
+
+    def apply(self, X):
+        """Of other columns."""
+        return super().apply(X[:, ::-1])
 
 
 @pytest.mark.parametrize(
@@ -83,6 +87,6 @@ class OwnForest(RandomForestRegressor):
     ids=short,
 )
 def test_other_ensembles_are_refused(model, name):
-    """By exact type, with what to use instead."""
+    """With what to use instead."""
     with pytest.raises(TypeError, match=name + r"\. Use SensitivityImportance"):
         ImpurityImportance().fit(model.fit(XC, YC))

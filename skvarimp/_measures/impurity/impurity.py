@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.compose import TransformedTargetRegressor
 
 from skvarimp._data.base_table import Table, column_names
 from skvarimp._data.statistics import Units
@@ -19,7 +20,13 @@ from skvarimp._measures.behind_transformers import (
     fit_behind_transformers,
     has_transformers,
 )
-from skvarimp._measures.impurity.readers import READERS
+from skvarimp._measures.impurity.readers import (
+    READERS,
+    before_transformed_target,
+    each_ensemble,
+    named_inside,
+)
+from skvarimp._measures.impurity.row_credit import over_outputs
 from skvarimp._measures.impurity.rows import (
     check_training_only,
     earns,
@@ -104,7 +111,7 @@ class ImpurityImportance(BaseImportance):
         the trees fitted noise.
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
         On training rows one output: the impurity of several outputs is their mean. On
-        other rows one for each column of y.
+        other rows, and of MultiOutputRegressor and the like, one for each column of y.
     association_ : ndarray of shape (n_features, n_features) or None
         Feature (i, j) averages, over the optimal splits on i, the positive predictive
         measure of association of the best surrogate on j (0 where it is negative),
@@ -263,10 +270,10 @@ class ImpurityImportance(BaseImportance):
         return self.rows != "training"
 
     def _cannot_serve(self, estimator):
-        of_training = self.rows == "training"
-        if not (type(estimator) in READERS if of_training else earns(estimator)):
-            return str(not_trees(type(estimator).__name__))
-        return not_bagged(estimator) if self.rows == "oob" else None
+        of_training, inside = self.rows == "training", named_inside(estimator)
+        if not (type(inside) in READERS if of_training else earns(inside)):
+            return str(not_trees(type(inside).__name__))
+        return not_bagged(inside) if self.rows == "oob" else None
 
     @whole_fit
     @no_overflow()
@@ -286,7 +293,11 @@ class ImpurityImportance(BaseImportance):
         Parameters
         ----------
         estimator : object
-            Fitted tree or ensemble of trees; it is not modified.
+            Fitted tree or ensemble of trees; it is not modified. A subclass counts as
+            its base if it does not predict otherwise. Inside TransformedTargetRegressor
+            trees earn in units of the transformed target; of MultiOutputRegressor and
+            MultiOutputClassifier each output has its own trees, and importances are
+            means over the outputs.
         X : {array-like, frame, sparse} of shape (n_samples, n_features), default=None
             Training data, in the order of fit. Needed for surrogates, for another
             criterion than the trees' own, and for rows="oob"; otherwise only its
@@ -325,6 +336,10 @@ class ImpurityImportance(BaseImportance):
             return
         check_fitted(estimator)
         estimator = unwrapped(estimator)
+        if isinstance(estimator, TransformedTargetRegressor):
+            inside = before_transformed_target(estimator, y)
+            self._fit(inside[0], X, inside[1], sample_weight, tree_weights, groups)
+            return
         self.association_ = self.surrogate_splits_ = None
         if self.rows == "training":
             fit_training_rows(self, estimator, X, y, sample_weight, tree_weights)
@@ -333,8 +348,9 @@ class ImpurityImportance(BaseImportance):
             self._fit_other_rows(estimator, X, y, sample_weight, groups)
 
     def _fit_other_rows(self, estimator, X, y, sample_weight, groups):
-        if not earns(estimator):
-            raise not_trees(type(estimator).__name__)
+        for ensemble, _ in each_ensemble(estimator, None):
+            if not earns(ensemble):
+                raise not_trees(type(ensemble).__name__)
         if X is None or y is None:
             missing = "X" if X is None else "y"
             raise ValueError(f"rows={self.rows!r} needs X and y, got {missing}=None.")
@@ -346,12 +362,17 @@ class ImpurityImportance(BaseImportance):
         self._set_features(table, None, estimator)
         target = check_target(y, table.n_samples)
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
-        places = np.flatnonzero(kept)
+        places, credits = np.flatnonzero(kept), []
         some = table if kept.all() else table.take(places)
-        rows = rows_in_trees(estimator, some, target[places], weights[places])
-        if self.rows == "oob":
-            rows.outside = out_of_bag_rows(estimator, table, y, sample_weight, kept)
-        credit = rows.credit(rows.sums())
+        for ensemble, of_output in each_ensemble(estimator, target):
+            rows = rows_in_trees(ensemble, some, of_output[places], weights[places])
+            if self.rows == "oob":
+                outside = out_of_bag_rows(
+                    ensemble, table, of_output, sample_weight, kept
+                )
+                rows.outside = outside
+            credits.append(rows.credit(rows.sums()))
+        credit = over_outputs(credits)
         units = Units.of(rows.weights / rows.weights.sum(), labels)
         errors = units.error(credit.influences.T)
         self._store_earned(credit.columns, credit.totals, errors, units, y)

@@ -10,7 +10,9 @@ import numbers
 import numpy as np
 from sklearn import ensemble
 from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import train_test_split
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.utils import (
     check_random_state,
     compute_class_weight,
@@ -25,6 +27,7 @@ from skvarimp._measures.impurity.tree_reader import (
 )
 from skvarimp._models.labels import as_columns, class_lists, positions
 from skvarimp._models.readers import sklearn_trees
+from skvarimp._models.registry import unwrapped
 
 
 class SingleTree(TreeReader):
@@ -216,10 +219,89 @@ READERS = {
 }
 
 
+# What a subclass may define anew without another answer to rows of X.
+HARMLESS = ("__init__", "__repr__", "fit", "score", "feature_importances_")
+
+
+def as_known(estimator):
+    """An estimator whose exact type has a reader, where there is one.
+
+    A subclass that only grows its trees in its own way answers as the class it comes
+    from, so that its trees can be read; whether X and y are what they were grown on
+    is checked where that matters.
+    """
+    passed = set()
+    for kind in type(estimator).__mro__:
+        if kind in READERS:
+            own = {name for name in passed if hasattr(kind, name)} - set(HARMLESS)
+            if kind is type(estimator) or own:
+                return estimator
+            known = kind.__new__(kind)
+            known.__dict__ = estimator.__dict__
+            return known
+        passed |= {
+            name
+            for name, value in vars(kind).items()
+            if callable(value) or hasattr(value, "__get__")
+            if not (name.startswith("set_") and name.endswith("_request"))
+        }
+    return estimator
+
+
+def each_ensemble(estimator, y):
+    """The trees or ensembles of a model, each with its output of y.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted; of its own or one for each output.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs), or None
+
+    Returns
+    -------
+    list of (estimator, ndarray or None)
+    """
+    if not isinstance(estimator, MultiOutputRegressor | MultiOutputClassifier):
+        return [(as_known(unwrapped(estimator)), y)]
+    members = [as_known(unwrapped(member)) for member in estimator.estimators_]
+    if y is None:
+        return [(member, None) for member in members]
+    columns = as_columns(y)
+    if columns.shape[1] != len(members):
+        raise ValueError(
+            f"y must have one column for each of the {len(members)} outputs that "
+            f"{type(estimator).__name__} was fitted to, got {columns.shape[1]}."
+        )
+    return list(zip(members, columns.T))
+
+
+def before_transformed_target(estimator, y):
+    """The model inside a TransformedTargetRegressor, and y as that model saw it."""
+    if y is not None:
+        columns = np.asarray(y)
+        if columns.ndim == 1:
+            columns = columns.reshape(-1, 1)
+        y = np.asarray(estimator.transformer_.transform(columns))
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+    return estimator.regressor_, y
+
+
+def named_inside(estimator):
+    """The (unfitted) model whose trees count, inside those that only hold it."""
+    while True:
+        if isinstance(estimator, TransformedTargetRegressor):
+            estimator = estimator.regressor
+        elif isinstance(estimator, MultiOutputRegressor | MultiOutputClassifier):
+            estimator = estimator.estimator
+        else:
+            return as_known(estimator)
+
+
 def read_trees(estimator):
     """The reader of a fitted tree or ensemble; TypeError for anything else.
 
-    The exact type decides: a subclass may grow its trees on other rows.
+    The exact type decides: see `as_known`.
     """
     reader = READERS.get(type(estimator))
     if reader is None:

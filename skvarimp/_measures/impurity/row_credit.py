@@ -56,6 +56,21 @@ class Credit:
     influences: np.ndarray
 
 
+def over_outputs(credits):
+    """`Credit` of models of one output each, as of one model of all outputs."""
+    if len(credits) == 1:
+        return credits[0]
+    columns = np.unique(np.concatenate([credit.columns for credit in credits]))
+    totals = np.zeros((len(columns), len(credits)))
+    rows, influences = np.zeros((2, len(credits[0].rows), len(columns)))
+    for o, credit in enumerate(credits):
+        place = np.searchsorted(columns, credit.columns)
+        totals[place, o] = credit.totals.mean(axis=1)
+        rows[:, place] += credit.rows / len(credits)
+        influences[:, place] += credit.influences / len(credits)
+    return Credit(columns, totals, rows, influences)
+
+
 @dataclass
 class Residuals:
     """The residual of each raw output, see `TreeLoss`, for a row and a feature.

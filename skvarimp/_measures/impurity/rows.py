@@ -18,6 +18,7 @@ from skvarimp._measures.impurity.readers import (
     Bagging,
     Forest,
     SingleTree,
+    each_ensemble,
     read_trees,
 )
 from skvarimp._measures.impurity.row_credit import RowsInTrees
@@ -29,7 +30,7 @@ from skvarimp._measures.impurity.search import (
 )
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import as_columns, class_lists, positions, where_codes
-from skvarimp._models.model import Model, is_classifier
+from skvarimp._models.model import Model, is_classifier, names_in, target_names
 from skvarimp._models.readers import sklearn_trees
 from skvarimp._models.registry import read, reader_of
 from skvarimp._running.guards import warn
@@ -43,11 +44,30 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
             "keep_rows=True needs rows='oob' or rows='unseen': on the training "
             "rows the trees' own numbers are read, not rows."
         )
-    trees = read_trees(estimator)
+    outputs = each_ensemble(estimator, y)
+    if len(outputs) > 1 and measure.surrogates:
+        raise ValueError(
+            f"{type(estimator).__name__} has trees of its own for each output, and so "
+            "have their surrogates: pass one of its `estimators_` at a time."
+        )
     labels, table = set_columns(measure, estimator, X)
+    more = sample_weight, tree_weights, len(labels)
+    tallies = [_tallied(measure, *of_output, table, *more) for of_output in outputs]
+    importances = np.column_stack([tally.importances() for tally in tallies])
+    names = target_names(len(outputs), names_in(y))
+    measure._store(importances, labels, ["y"] if len(outputs) == 1 else names)
+    tally = tallies[0]
+    if tally.records is not None:
+        measure.association_ = tally.associations()
+        measure.surrogate_splits_ = tally.records.records
+
+
+def _tallied(measure, estimator, y, table, sample_weight, tree_weights, n_features):
+    """What the splits of a tree or ensemble took away."""
+    trees = read_trees(estimator)
     weights = check_tree_weights(tree_weights, trees)
     criterion, rules = _plan(measure, trees)
-    tally = Tally(measure.convention, trees, weights, len(labels), rules is not None)
+    tally = Tally(measure.convention, trees, weights, n_features, rules is not None)
     if criterion is None and rules is None:
         for tree in trees.tables:
             tally.add(tree.decrease)
@@ -59,10 +79,7 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
                 "None. Pass the y the estimator was fitted with."
             )
         _search(measure, criterion, rules, tally, training)
-    measure._store(tally.importances()[:, np.newaxis], labels, ["y"])
-    if tally.records is not None:
-        measure.association_ = tally.associations()
-        measure.surrogate_splits_ = tally.records.records
+    return tally
 
 
 def _plan(measure, trees):
