@@ -47,7 +47,7 @@ def go_down(const code_t[:, ::1] codes, nodes, const int32_t[::1] roots, leaves)
                     at_end[t, start + i] = node[i]
 
 
-cdef struct Way:  # up the trees
+cdef struct Climb:  # up the trees
     Py_ssize_t n_trees, n_rows, n_raw, n_nodes, n_features, n_samples
     const int32_t *leaves
     const int32_t *roots
@@ -70,7 +70,7 @@ cdef struct Way:  # up the trees
 
 
 cdef inline void go_up(
-    Way way, Py_ssize_t n_raw, bint given, bint logistic, bint uses, bint adds,
+    Climb way, Py_ssize_t n_raw, bint given, bint logistic, bint uses, bint adds,
     bint earns,
 ) noexcept nogil:
     cdef Py_ssize_t i, k, t, row, at_row, at_nodes
@@ -146,9 +146,9 @@ def climb(
     cdef const uint8_t[::1] first
     cdef double[:, ::1] state
     cdef double[:, :, ::1] without
-    cdef bint earns = earned is not None, given = residuals.sizes is not None
-    cdef bint logistic = residuals.scale is not None
-    cdef Way way
+    cdef bint earns = earned is not None, given = residuals.given
+    cdef bint logistic = not given and residuals.logistic
+    cdef Climb way
     if rows.shape[0] == 0:
         return
     way.n_trees, way.n_rows = leaves.shape[0], leaves.shape[1]
@@ -164,10 +164,9 @@ def climb(
     if given:
         sizes, slot = residuals.sizes, residuals.slot
         if sizes.shape[0] == 0:
-            uses = False
-        else:
-            way.sizes, way.slot = &sizes[0, 0, 0], &slot[0]
-    if adds or not given:
+            return
+        way.sizes, way.slot = &sizes[0, 0, 0], &slot[0]
+    else:
         up, down, first = residuals.up, residuals.down, residuals.first.view("u1")
         y, state, without = residuals.y, residuals.state, residuals.without
         way.up, way.down, way.first = &up[0, 0], &down[0, 0], &first[0]

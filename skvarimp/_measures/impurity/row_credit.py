@@ -35,8 +35,8 @@ LARGEST = 300.0  # raw outputs whose exponentials may be multiplied
 
 
 @dataclass
-class Credit:
-    """What each column earned, and from which row.
+class LossDecrease:
+    """How much the splits on each column lower the loss, and from which row it comes.
 
     Attributes
     ----------
@@ -56,67 +56,85 @@ class Credit:
     influences: np.ndarray
 
 
-def over_outputs(credits):
-    """`Credit` of models of one output each, as of one model of all outputs."""
-    if len(credits) == 1:
-        return credits[0]
-    columns = np.unique(np.concatenate([credit.columns for credit in credits]))
-    totals = np.zeros((len(columns), len(credits)))
-    rows, influences = np.zeros((2, len(credits[0].rows), len(columns)))
-    for o, credit in enumerate(credits):
-        place = np.searchsorted(columns, credit.columns)
-        totals[place, o] = credit.totals.mean(axis=1)
-        rows[:, place] += credit.rows / len(credits)
-        influences[:, place] += credit.influences / len(credits)
-    return Credit(columns, totals, rows, influences)
+def over_outputs(decreases):
+    """`LossDecrease` of models of one output each, as of one model of all outputs."""
+    if len(decreases) == 1:
+        return decreases[0]
+    columns = np.unique(np.concatenate([decrease.columns for decrease in decreases]))
+    totals = np.zeros((len(columns), len(decreases)))
+    rows, influences = np.zeros((2, len(decreases[0].rows), len(columns)))
+    for o, decrease in enumerate(decreases):
+        place = np.searchsorted(columns, decrease.columns)
+        totals[place, o] = decrease.totals.mean(axis=1)
+        rows[:, place] += decrease.rows / len(decreases)
+        influences[:, place] += decrease.influences / len(decreases)
+    return LossDecrease(columns, totals, rows, influences)
 
 
-@dataclass
-class Residuals:
-    """The residual of each raw output, see `TreeLoss`, for a row and a feature.
+class GivenResiduals:
+    """Residuals that were computed before the rows go up the trees.
 
-    Either `sizes` holds it, or it is
-
-        y + z,                          z = state + down + without
-        scale (y - 1 / (1 + z)),        z = state * down * without
-
-    with `down` at a tree's root; the second where there is a `scale`. There, `state` is
-    minus the raw output so far, `without` what earlier stages added from their first
-    split on the feature on, and `up` and `down` are the value of each node and minus
-    that value; or the exponentials of `scale` times these.
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_slots, n_raw, n)
+        Of each raw output and row.
+    slot : ndarray of shape (n_features,) of int32
+        Which of the slots is for splits on a feature.
     """
 
-    up: np.ndarray | None = None  # (n_raw, n_nodes)
-    down: np.ndarray | None = None  # (n_raw, n_nodes)
-    offset: np.ndarray | None = None  # (n_raw,) the state at the start
-    first: np.ndarray | None = None  # (n_nodes,) no split above is on the same feature
-    scale: float | None = None
-    y: np.ndarray | None = None  # (n_raw, n)
-    state: np.ndarray | None = None  # (n_raw, n)
-    without: np.ndarray | None = None  # (n_raw, n, n_features)
-    sizes: np.ndarray | None = None  # (n_slots, n_raw, n)
-    slot: np.ndarray | None = None  # (n_features,) which of `sizes` is for a feature
+    given = True
 
-    @property
-    def join(self):
-        """How parts of raw outputs, or their exponentials, come together."""
-        return np.add if self.scale is None else np.multiply
+    def __init__(self, sizes, slot):
+        self.sizes, self.slot = np.ascontiguousarray(sizes), slot
+
+    def at(self, i, feature, root):
+        """(n_raw, n) of rows, each with its feature, in the tree of a root."""
+        return self.sizes[self.slot[feature], :, i].T
+
+
+class AddedScores:
+    """Raw outputs of boosting, which add up from stage to stage.
+
+    The residual of the squared error is the target minus the raw output, here
+
+        y + z,      z = state + down + without
+
+    with `down` at a tree's root. For other losses only the raw output is taken from
+    here.
+
+    Attributes
+    ----------
+    up, down : ndarray of shape (n_raw, n_nodes)
+        The value of each node, and minus that value.
+    first : ndarray of shape (n_nodes,)
+        No split above is on the same feature.
+    state : ndarray of shape (n_raw, n)
+        Minus the raw output so far.
+    without : ndarray of shape (n_raw, n, n_features)
+        What earlier stages added from their first split on the feature on.
+    """
+
+    given = logistic = False
+    join = np.add  # how parts come together
+
+    def __init__(self, values, offset, first):
+        self.up, self.down, self.first = values, -values, first
+        self._at_start = -offset
 
     def start(self, y, n_features):
         """Take other rows, (n_raw, n), before the first stage."""
         self.y = np.ascontiguousarray(y, dtype=np.float64)
-        self.state = np.repeat(self.offset[:, np.newaxis], y.shape[1], axis=1)
+        self.state = np.repeat(self._at_start[:, np.newaxis], y.shape[1], axis=1)
         self.without = np.full((*y.shape, n_features), float(self.join.identity))
 
     def at(self, i, feature, root):
         """(n_raw, n) of rows, each with its feature, in the tree of a root."""
-        if self.sizes is not None:
-            return self.sizes[self.slot[feature], :, i].T
+        return self.y[:, i] + self._so_far(i, feature, root)
+
+    def _so_far(self, i, feature, root):
+        """z of rows."""
         z = self.join(self.state[:, i], self.down[:, [root]])
-        z = self.join(z, self.without[:, i, feature])
-        if self.scale is None:
-            return self.y[:, i] + z
-        return self.scale * (self.y[:, i] - 1.0 / (1.0 + z))
+        return self.join(z, self.without[:, i, feature])
 
     def add(self, i, feature, leaf, node):
         """Let a stage count from its first split on a feature on."""
@@ -127,6 +145,26 @@ class Residuals:
     def predict(self, leaf):
         """Let a stage count for later ones."""
         self.state = self.join(self.state, self.down[:, leaf])
+
+
+class MultipliedOdds(AddedScores):
+    """Exponentials of `scale` times what `AddedScores` adds, for the logistic loss.
+
+    They multiply, so that no row needs an exponential. The residual is
+
+        scale (y - 1 / (1 + z)),      z = state * down * without.
+    """
+
+    logistic = True
+    join = np.multiply
+
+    def __init__(self, values, offset, first, scale):
+        self.up, self.first, self.scale = np.exp(scale * values), first, scale
+        self.down, self._at_start = 1.0 / self.up, np.exp(-scale * offset)
+
+    def at(self, i, feature, root):
+        z = self._so_far(i, feature, root)
+        return self.scale * (self.y[:, i] - 1.0 / (1.0 + z))
 
 
 class RowsInTrees:
@@ -195,7 +233,7 @@ class RowsInTrees:
         return self.weights.sum(), reached, asked
 
     def credit(self, sums):
-        """`Credit` of these rows.
+        """`LossDecrease` on these rows.
 
         Parameters
         ----------
@@ -214,7 +252,9 @@ class RowsInTrees:
             self._climb_all(group, at_split, change[group] / n_outputs, rows)
         if self.outside is not None:
             means = self._shared_out(earning.sum(axis=0) / n_outputs)
-        return Credit(self.nodes.columns, np.transpose(totals), rows, rows - means)
+        return LossDecrease(
+            self.nodes.columns, np.transpose(totals), rows, rows - means
+        )
 
     def _centred(self, total, reached, asked):
         """How far each node's value is off the mean over the rows at its parent.
@@ -275,8 +315,7 @@ class RowsInTrees:
         for t in range(len(self.nodes.roots)):
             rows = rows if self.outside is None else self.outside[t]
             if len(rows):
-                sizes = np.ascontiguousarray(self.y[np.newaxis, :, rows])
-                residuals = Residuals(sizes=sizes, slot=slot)
+                residuals = GivenResiduals(self.y[np.newaxis, :, rows], slot)
                 yield np.array([t]), rows, residuals, True, False
 
     def _boosted(self, group):
@@ -285,47 +324,48 @@ class RowsInTrees:
         of_trees = np.any(self.values[group] != 0.0, axis=0)
         trees = np.flatnonzero(np.logical_or.reduceat(of_trees, self.nodes.roots))
         stages = np.split(trees, np.flatnonzero(np.diff(self.form.stages[trees])) + 1)
-        residuals = self._residuals(loss, group)
-        known = loss.is_squared or residuals.scale is not None
+        scores = self._scores(loss, group)
+        known = loss.is_squared or scores.logistic
         in_turn = known and len(stages) == len(trees)
         size = CACHE // 8 if in_turn else CACHE
         parts = slices(n_rows, n_features * len(group), size)
         for part in parts if loss.takes_single_rows else [slice(0, n_rows)]:
             rows, y = np.arange(n_rows)[part], self.y[group, part]
-            target = loss.residuals(y, 0.0) if loss.is_squared else y
-            residuals.start(target, n_features)
-            for stage in [trees] if in_turn else stages:
-                alone = in_turn or len(stage) == 1
-                for one in [stage] if known else stage[:, np.newaxis]:
-                    if not known:
-                        self._ask(loss, residuals, one[0], y)
-                    yield one, rows, residuals, True, alone
-                if not alone:
-                    yield stage, rows, residuals, False, True
+            scores.start(loss.residuals(y, 0.0) if loss.is_squared else y, n_features)
+            if in_turn:
+                yield trees, rows, scores, True, True
+                continue
+            for stage in stages:
+                if known:
+                    yield stage, rows, scores, True, False
+                else:
+                    for t in stage:
+                        asked = self._asked(loss, scores, t, y)
+                        yield np.array([t]), rows, asked, True, False
+                yield stage, rows, scores, False, True
 
-    def _residuals(self, loss, group):
-        """`Residuals` of a group, before any row."""
+    def _scores(self, loss, group):
+        """Raw outputs of a group, before any row."""
         values, nodes = self.values[group], self.nodes
         offset = np.broadcast_to(self.form.offset, len(self.values))[group]
         first = first_on_path(nodes)
         largest = np.maximum.reduceat(np.abs(values).max(axis=0), nodes.roots)
         largest = loss.parameter * (largest.sum() + np.abs(offset).max())
         if loss.is_logistic and largest < LARGEST:
-            grown = np.exp(loss.parameter * values)
-            at_start = np.exp(-loss.parameter * offset)
-            return Residuals(grown, 1.0 / grown, at_start, first, loss.parameter)
-        return Residuals(values, -values, -offset, first)
+            return MultipliedOdds(values, offset, first, loss.parameter)
+        return AddedScores(values, offset, first)
 
-    def _ask(self, loss, residuals, t, y):
-        """Ask the loss for the residuals in tree t, for each feature that splits it."""
+    def _asked(self, loss, scores, t, y):
+        """The loss's own residuals in tree t, for each feature that splits it."""
         root = self.nodes.roots[t]
-        raw = -residuals.state - residuals.down[:, [root]]
+        raw = -scores.state - scores.down[:, [root]]
         feature = self.nodes.feature[self.nodes.tree == t]
         used = np.unique(feature[feature >= 0])
-        residuals.slot = self._slot(used)
         loss = loss.settled(y, raw)
-        others = [raw - residuals.without[:, :, u] for u in used]
-        residuals.sizes = np.array([loss.residuals(y, other) for other in others])
+        sizes = [loss.residuals(y, raw - scores.without[:, :, u]) for u in used]
+        return GivenResiduals(
+            np.reshape(sizes, (len(used), *y.shape)), self._slot(used)
+        )
 
     def _slot(self, used):
         slot = np.zeros(self.codes.shape[1], dtype=np.int32)
@@ -354,7 +394,8 @@ def climb(
     rows : ndarray of shape (n,)
         Distinct rows of `weights` and `earned`.
     nodes : NodeTable
-    residuals : Residuals
+    residuals : GivenResiduals, AddedScores or MultipliedOdds
+        Those that were given belong to no stage, and are only used.
     uses : bool
         Whether splits add up or earn.
     adds : bool
