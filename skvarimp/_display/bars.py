@@ -199,11 +199,11 @@ class ImportanceDisplay(NamedRows):
             _write_values(self.ax_, *self._ends)
         return self
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         shape = (len(self.feature_names),)
         values = drawable(self.importances, shape, "importances")
         given = np.asarray(self.importances, dtype=np.float64)
-        return *self._largest(given, most, longest, self.label), values
+        return *self._largest(given, most, room, self.label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         as_dots, at = keywords.pop("kind") == "dots", np.arange(len(shown))
@@ -359,7 +359,7 @@ class NullDisplay(NamedRows):
         panels = [of_features[e] for e in np.argsort(null.ranking, kind="stable")]
         return cls(panels, label=label).plot(**kwargs)
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         if len(self.panels) == 0:
             raise ValueError("There is no feature to draw: `panels` is empty.")
         n, (names, values, null, *pvalues) = len(self.panels), zip(*self.panels)
@@ -371,7 +371,7 @@ class NullDisplay(NamedRows):
         rows = np.array([values, low, high, *pvalues])[:, :most]
         n_shown = rows.shape[1]
         below = [self.label, *not_shown(n - n_shown, n)]
-        return row_names(names, range(n_shown), longest), below, rows
+        return row_names(names, range(n_shown), room), below, rows
 
     def _mark(self, ax, own_figure, keywords, rows):
         own, low, high, pvalues, familywise = rows

@@ -92,10 +92,10 @@ class CandidatesDisplay(NamedRows):
         names = candidates.feature_names
         return cls(candidates.by_model, names, **given, label=label).plot(**kwargs)
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         shape = (max(len(self.by_model), 1), len(self.feature_names))
         values = drawable(self.by_model, shape, "by_model")
-        return *self._largest(values[0], most, longest, self.label), values
+        return *self._largest(values[0], most, room, self.label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         at, best = np.arange(len(shown)), values[0, shown]

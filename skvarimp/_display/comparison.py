@@ -244,14 +244,15 @@ class ComparisonDisplay(NamedRows):
             below[1:1] = mark_directions(self.ax_, known)
         if any(self.errors_.values()):
             below.insert(1, "lines: 95% intervals")
+        fit_names(self.ax_, names)
         fit_labels(self.axes_)
         self.key_ = write_key(self.ax_, below[1:])
         fit_names(self.ax_, names)
         return self
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         first = next(iter(self.importances))
-        return self._largest(self._share, most, longest, first)
+        return self._largest(self._share, most, room, first)
 
     def _panel(self, ax, measure, models, columns, shown, dots, kwargs):
         height = (0.5 if dots else 0.8) / len(models)

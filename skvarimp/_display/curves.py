@@ -23,7 +23,7 @@ from skvarimp._display.drawing import (
     n_columns,
     not_shown,
     plain,
-    points,
+    powers,
     size_texts,
     with_fitting_text,
     write_key,
@@ -35,6 +35,7 @@ from skvarimp._display.panels import (
     interaction_part,
     title_of,
 )
+from skvarimp._display.texts import points
 
 MOST = 9  # panels by default
 # The least inches of a panel of curves or of a surface, at 10 points.
@@ -328,7 +329,9 @@ class CurvesDisplay:
             if len(self.output_names) > 1:
                 title += f"\n{self.output_names[o]}"
             plain([ax.set_title(title, fontsize="small")])
-        bar = self.figure_.colorbar(mesh, ax=list(axes), label=label, shrink=0.9)
+        bar = self.figure_.colorbar(
+            mesh, ax=list(axes), label=label, shrink=0.9, format=powers()
+        )
         size_texts(bar.ax)
         known = any(
             np.size(self._marks(name)) for (names, *_), _ in panels for name in names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial, wraps
 from numbers import Integral
 
@@ -10,11 +9,22 @@ import numpy as np
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._display.texts import (
+    TextRoom,
+    points,
+    text_inches,
+    told_apart,
+    words_of,
+    wrapped,
+)
+
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 TOO_LARGE = "too large to draw"
 FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
-LINE, CHARACTER = 1.1, 0.6  # height and width of names, relative to the font's size
+SMALLEST_POWER, LARGEST_POWER, MOST_DIGITS = -4, 5, 9  # of ten, written at ticks
 PAD = 2  # pixels between a label and the edge of its figure
+BESIDE_LABEL = 4.0  # of a legend: mark and gaps, relative to the font's size
+SMALL = partial(text_inches, size="small")
 
 # Okabe and Ito's colours, told apart by colour-blind readers too.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#808080"]
@@ -99,7 +109,10 @@ def axes_for(ax, n, figsize, size, title=None, columns=3, **grid):
         )
     if title is not None:
         entitle = axes[0].set_title if given else axes[0].figure.suptitle
-        plain([entitle(title)])
+        width = inches(axes[0])[0] if given else axes[0].figure.get_figwidth() - 0.2
+        size = entitle(" ").get_fontsize()
+        room = TextRoom(width, measure=partial(text_inches, size=size))
+        plain([entitle(wrapped(title, room))])
     return axes
 
 
@@ -133,10 +146,10 @@ def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
         Lines over the labels.
     """
     width = ax.figure.get_figwidth() if own_figure else inches(ax)[0]
-    longest = max(map(len, labels))
-    # the longest label, with room for its mark
-    n = int(0.95 * width / (character_inches() * (0.85 * longest + 6)))
-    style = {"ncols": max(1, min(n, len(labels))), "fontsize": "small"}
+    em = points("small") / 72
+    labels = told_apart(labels, TextRoom(width - 4.0 * em, 2, SMALL))
+    n = _legend_columns(labels, width / em)
+    style = {"ncols": n, "fontsize": "small"}
     style |= {"frameon": False, "columnspacing": 1.2}
     style |= {"title": heading, "title_fontsize": "small"}
     place = {"loc": f"outside {end} center"}
@@ -145,6 +158,18 @@ def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
         place = {"loc": "best"} if ax.get_title() else place
     to = ax.figure if own_figure else ax
     plain(to.legend(handles, labels, **style, **place).get_texts())
+
+
+def _legend_columns(labels, width):
+    """How many columns of a legend fit into a width, relative to the font's size."""
+    widths = [max(map(SMALL, label.split("\n"))) * 72 for label in labels]
+    widths = np.array(widths) / points("small") + BESIDE_LABEL
+    for n in range(len(labels), 1, -1):
+        # matplotlib fills columns one by one, the first ones with one more
+        columns = np.array_split(widths, n)
+        if sum(column.max() for column in columns) + 2.0 < width:
+            return n
+    return 1
 
 
 def write_key(ax, notes):
@@ -177,7 +202,7 @@ def write_key(ax, notes):
         outer = np.clip(ax.get_tightbbox().intervalx, PAD, figure.bbox.width - PAD)
         key.xy = (outer.mean() - low) / (high - low), 0
         low, high = outer
-    lines = _lines(_words(text), high - low, length)
+    lines = TextRoom(high - low, measure=length).lines(words_of(text))
     # a line neither begins nor ends with what stands between two notes
     key.set_text("\n".join(line.strip(" ·") for line in lines))
     figure.draw_without_rendering()
@@ -187,6 +212,43 @@ def write_key(ax, notes):
         box.y0 += min(below / figure.bbox.height, 0.5 * box.height)
         ax.set_position(box)
     return key
+
+
+def write_powers(axis):
+    """Let the ticks of an axis say powers of ten, as in 2.5e6, not a text at its end.
+
+    Parameters
+    ----------
+    axis : matplotlib Axis
+    """
+    axis.set_major_formatter(powers())
+
+
+def powers():
+    """A formatter of ticks that writes powers of ten behind each number."""
+    from matplotlib.ticker import Formatter
+
+    class WithPowers(Formatter):
+        def format_ticks(self, values):
+            self._written = values
+            return [self(value) for value in values]
+
+        def __call__(self, x, pos=None):
+            places = np.asarray(getattr(self, "_written", [x]), dtype=np.float64)
+            largest = np.abs(places).max(initial=0.0)
+            power = int(np.floor(np.log10(largest))) if largest > 0 else 0
+            power = 0 if SMALLEST_POWER < power < LARGEST_POWER else power
+            step = np.diff(np.unique(places)).min(initial=np.inf) / 10.0**power
+            shown, digits = places / 10.0**power, 0
+            while digits < MOST_DIGITS and np.any(
+                np.abs(shown - np.round(shown, digits)) > 1e-3 * step
+            ):
+                digits += 1
+            text = f"{x / 10.0**power:.{digits}f}"
+            text = f"{text}e{power}" if power and x != 0 else text
+            return self.fix_minus(text)
+
+    return WithPowers()
 
 
 def inches(ax):
@@ -245,78 +307,6 @@ def check_has(importance, attribute, measure):
         )
 
 
-def wrapped(name, longest, n_lines=None):
-    """A name in as few lines of at most so many characters, of like lengths.
-
-    Lines end after spaces, "_" and "+". Where there is no room for all words, those in
-    the middle give way to "…", because the last ones tell names apart. Only a word that
-    is longer than a line is cut itself.
-
-    Parameters
-    ----------
-    name : str
-    longest : int
-        Characters of a line.
-    n_lines : int, default=None
-        At most; None: as many as the name takes.
-    """
-    words = [_cut(word, longest) for word in _words(str(name))]
-    lines = _lines(words, longest)
-    if n_lines is not None and len(lines) > n_lines:
-        words = _kept(words, longest, n_lines)
-        lines = _lines(words, longest)
-    for shorter in range(longest - 1, max(map(len, words), default=0) - 1, -1):
-        tighter = _lines(words, shorter)
-        if len(tighter) > len(lines):
-            break
-        lines = tighter
-    return "\n".join(line.strip() for line in lines)
-
-
-def told_apart(names, longest, n_lines=None):
-    """Several names as `wrapped`; those that would be equal are cut in the middle."""
-    short = [wrapped(name, longest, n_lines) for name in names]
-    return [
-        wrapped(_cut(str(name), longest), longest) if short.count(one) > 1 else one
-        for name, one in zip(names, short)
-    ]
-
-
-def _lines(words, longest, length=len):
-    """Words in lines of at most so many characters, or of another length."""
-    lines = [""]
-    for word in words:
-        if lines[-1] and length((lines[-1] + word).strip()) > longest:
-            lines.append("")
-        lines[-1] += word
-    return lines
-
-
-def _words(name):
-    """Words with the separators behind them."""
-    return re.findall(r"[\s_+]*[^\s_+]+[\s_+]*|[\s_+]+", name)
-
-
-def _kept(words, longest, n_lines):
-    """As many words from both ends as fit, with "…" between them; the last first."""
-    for n in range(len(words) - 1, 0, -1):
-        before, behind = words[: n // 2], words[-((n + 1) // 2) :]
-        dropped = words[-len(behind) - 1]
-        separator = dropped[len(dropped.rstrip("_+ ")) :]
-        kept = [*before, "…" + separator, *behind]
-        if len(_lines(kept, longest)) <= n_lines:
-            return kept
-    return words[-1:]
-
-
-def _cut(word, longest):
-    """At most so many characters of a word, from its beginning and its end."""
-    if len(word.strip()) <= longest:
-        return word
-    word, behind = word.strip(), (longest - 1) // 2
-    return word[: longest - 1 - behind] + "…" + word[len(word) - behind :]
-
-
 def not_shown(left, n, what="features", limit=""):
     """The lines that say how many of n things are not shown: one, or none."""
     verb = "is" if left == 1 else "are"
@@ -339,23 +329,6 @@ def ink(share=1.0):
         paper = np.array(to_rgba(rcParams["figure.facecolor"]))
     text = np.array(to_rgba(rcParams["text.color"]))
     return tuple(np.append((1 - share) * paper[:3] + share * text[:3], 1.0))
-
-
-def points(size="medium"):
-    """A font's size in points, relative to `font.size` of the style in force."""
-    from matplotlib.font_manager import FontProperties
-
-    return FontProperties(size=size).get_size_in_points()
-
-
-def line_inches():
-    """Height of a line of text."""
-    return LINE * points() / 72
-
-
-def character_inches():
-    """Width of a character, as a rule."""
-    return CHARACTER * points() / 72
 
 
 def size_texts(ax):
@@ -415,7 +388,8 @@ def _fit(every):
         if max(map(length, lines)) > high - low:
             centre = (outer.mean() - low) / (high - low)
             low, high = outer
-        broken = [part for n in lines for part in _lines(_words(n), high - low, length)]
+        room = TextRoom(high - low, measure=length)
+        broken = [part for line in lines for part in room.lines(words_of(line))]
         axis.set_label_text("\n".join(part.strip() for part in broken))
         (axis.label.set_y if d else axis.label.set_x)(centre)
 

@@ -17,7 +17,6 @@ from skvarimp._display.drawing import (
     LARGEST_DRAWN,
     TOO_LARGE,
     cell_inches,
-    character_inches,
     check_count,
     check_has,
     drawable,
@@ -25,23 +24,30 @@ from skvarimp._display.drawing import (
     fit_labels,
     inches,
     ink,
-    line_inches,
     not_shown,
     number_format,
     plain,
-    points,
+    powers,
     single_axes,
     size_texts,
-    told_apart,
     with_fitting_text,
     write_key,
 )
 from skvarimp._display.named_rows import NamedRows, row_names
+from skvarimp._display.texts import (
+    TextRoom,
+    character_inches,
+    line_inches,
+    points,
+    text_inches,
+    told_apart,
+)
 from skvarimp._types import Axes
 
-LARGEST_WITH_NUMBERS = 12
-LONGEST_NAME, SMALLEST_NUMBER = 26, 4.5  # characters; points
+CELL = 0.42  # inches, in a figure of its own
+WIDEST_NAME, SMALLEST_NUMBER = 17.0, 4.5  # relative to the font's size; points
 MOST, NAMES = 20, 0.9  # features by default; size of names, relative to the font's
+NUMBERS = 0.75  # size of numbers at most, relative to the font's
 # In equal steps of Oklab, see Ottosson (2020), "A perceptual color space for image
 # processing".
 WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c"]
@@ -147,20 +153,22 @@ class MatrixDisplay:
         if n_named == 0:
             raise ValueError("`names` is empty: there is nothing to draw.")
         matrix = drawable(self.matrix, (n_named, n_named), "matrix")
-        fit, longest = self._room(ax, figsize)
+        fit, room = self._room(ax, figsize, n_named)
         most = fit if max_features is None else max_features
         check_count("max_features", most)
         shown = np.argsort(-np.nansum(matrix, axis=1), kind="stable")[:most]
         shown = np.sort(shown)
         matrix, n = matrix[np.ix_(shown, shown)], len(shown)
         names = [" ".join(str(self.names[e]).split()) for e in shown]
-        names = told_apart(names, longest, n_lines=1)
+        names = told_apart(names, room)
         ax = single_axes(ax, figsize, _size(names), title)
         self.ax_, self.figure_ = ax, ax.figure
         cells = _draw_cells(ax, matrix)
-        bar = self.figure_.colorbar(cells, ax=ax, label=self.label, shrink=0.8)
+        bar = self.figure_.colorbar(
+            cells, ax=ax, label=self.label, shrink=0.8, format=powers()
+        )
         size_texts(bar.ax)
-        flat = n * max(map(len, names)) < 0.8 * inches(ax)[0] / character_inches()
+        flat = n * (_widest(names) + character_inches()) < inches(ax)[0]
         ax.set_xticks(range(n), names, rotation=0 if flat else 90)
         ax.set_yticks(range(n), names)
         plain([*ax.get_xticklabels(), *ax.get_yticklabels()])
@@ -174,24 +182,33 @@ class MatrixDisplay:
         ax.set(ylabel=self._beside, xlabel="\n".join(self._below))
         fit_labels([ax, bar.ax])
         self.key_ = write_key(ax, notes)
-        if n <= LARGEST_WITH_NUMBERS:
-            self.figure_.draw_without_rendering()  # to know the size of the cells
-            _write_numbers(ax, cells)
+        self.figure_.draw_without_rendering()  # to know the size of the cells
+        _write_numbers(ax, cells)
         return self
 
-    def _room(self, ax, figsize):
-        """How many features fit, and how many characters of their names."""
+    def _room(self, ax, figsize, n):
+        """How many of n features fit, and the room of their names."""
         if ax is not None:
             figsize = cell_inches(first_axes(ax))
+        width, line = WIDEST_NAME * NAMES * points() / 72, NAMES * line_inches()
         if figsize is None:
-            return MOST, LONGEST_NAME
-        width, height = figsize
-        of_names = 0.3 * min(width, height)
-        longest = int(of_names / (NAMES * character_inches()))
+            return MOST, TextRoom(width, int(CELL / line), _name_width)
+        of_names = 0.3 * min(figsize)
         n_lines = 2 + len(self._below) + bool(self._beside)
-        side = min(width - 8 * character_inches(), height) - n_lines * line_inches()
-        fit = int((side - of_names) / (NAMES * line_inches()))
-        return min(MOST, max(2, fit)), min(LONGEST_NAME, max(6, longest))
+        side = min(figsize[0] - 8 * character_inches(), figsize[1])
+        side -= n_lines * line_inches() + of_names
+        fit = min(MOST, max(2, int(side / line)))
+        n_lines = max(1, int(side / line / min(n, fit)))
+        width = min(width, max(of_names, 6 * character_inches()))
+        return fit, TextRoom(width, n_lines, _name_width)
+
+
+def _name_width(name):
+    return text_inches(name, NAMES * points())
+
+
+def _widest(names):
+    return max(map(_name_width, "\n".join(names).split("\n")))
 
 
 def _draw_cells(ax, matrix):
@@ -242,8 +259,7 @@ def pair_matrix(names, pairs, values):
 
 def _size(names):
     """Inches of a figure with room for the names at both sides."""
-    longest = max(map(len, names))
-    side = 0.4 + max(0.42 * len(names), 1.6) + NAMES * character_inches() * longest
+    side = 0.4 + max(CELL * len(names), 1.6) + _widest(names)
     return side + 1.2, side
 
 
@@ -253,9 +269,8 @@ def _write_numbers(ax, cells):
     form = number_format(np.abs(values).max())
     known = np.argwhere(~np.ma.getmaskarray(values))
     texts = [form.format(values[row, column]) for row, column in known]
-    longest = max(map(len, texts), default=1)
-    room = 0.9 * 72 * inches(ax)[0] / (len(values) * 0.64 * longest)
-    size = min(0.75 * points(), room)
+    widest = max(map(text_inches, texts), default=1.0)
+    size = points() * min(NUMBERS, 0.85 * inches(ax)[0] / len(values) / widest)
     for (row, column), text in zip(known, texts) if size >= SMALLEST_NUMBER else ():
         red, green, blue, _ = cells.cmap(cells.norm(values[row, column]))
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
@@ -363,7 +378,7 @@ class DendrogramDisplay(NamedRows):
 
     _height, _most = 0.75, 40
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         n, below = len(self.feature_names), [self.label]
         linkage = drawable(self.linkage, (n - 1, 4), "linkage")
         shown = np.arange(n)
@@ -383,7 +398,7 @@ class DendrogramDisplay(NamedRows):
             cut = np.nextafter(1.0 - self.threshold, 2.0)
             how = {"color_threshold": cut, "above_threshold_color": "C0"}
             tree = hierarchy.dendrogram(linkage, no_plot=True, **how)
-        names = row_names(self.feature_names, shown[tree["leaves"]], longest)
+        names = row_names(self.feature_names, shown[tree["leaves"]], room)
         return names, below, tree
 
     def _mark(self, ax, own_figure, keywords, tree):

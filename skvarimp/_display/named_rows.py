@@ -13,25 +13,36 @@ from skvarimp._display.drawing import (
     LARGEST_DRAWN,
     TOO_LARGE,
     cell_inches,
-    character_inches,
     check_count,
     first_axes,
     fit_labels,
     inches,
     ink,
-    line_inches,
     not_shown,
     plain,
     single_axes,
     size_texts,
-    told_apart,
     with_fitting_text,
     write_key,
+    write_powers,
+)
+from skvarimp._display.texts import (
+    TextRoom,
+    block_inches,
+    character_inches,
+    line_inches,
+    points,
+    text_inches,
+    told_apart,
 )
 from skvarimp._types import Axes
 
-LONGEST_LINE = 45  # of a name
+WIDEST = 26.0  # a line of a name, relative to the font's size
 SMALLEST = 5.0  # points of the font of crowded rows
+MOST_LINES = 3, 2  # of a name in a small figure: the first with which all rows fit
+CROWDED = 0.8  # of the font's size is what names of crowded rows have at least
+GAP = 0.2  # of a line, between the names of two rows
+BESIDE_ROWS = 0.2  # of a row, above the first and below the last together
 STEADY = 0.8  # a direction, from which on a response counts as rising or falling
 MARKERS = {"rising": "^", "falling": "v", "both": "d"}  # of directions
 BOXES = "boxes: middle half, whiskers: lowest to highest"
@@ -53,14 +64,15 @@ def result_of(importance):
 class NamedRows:
     """The base of displays with one named row of marks per feature.
 
-    A subclass chooses the rows in `_rows(most, longest)`, from the most rows and the
-    longest line of a name. It returns the names of the rows, the lines of text below
+    A subclass chooses the rows in `_rows(most, room)`, from the most rows and the room
+    of a name, see `TextRoom`. It returns the names of the rows, the lines of text below
     them and what `_mark(ax, own_figure, keywords, *chosen)` draws, which returns lines
     that say what its marks are; or it draws several panels by a `plot` of its own.
     """
 
     _most, _height = 30, 1.0  # features; of a row, relative to that of one bar
     _n_lines = 4  # of text above and below the rows
+    _of_names = 0.4  # of the width for names, at most
     _in_units = True  # whether features are ordered by what is drawn
 
     @with_fitting_text
@@ -104,6 +116,7 @@ class NamedRows:
         finish_rows(ax, names)
         notes = self._mark(ax, own_figure, kwargs, *chosen)
         ax.set_xlabel(below[0])
+        fit_names(ax, names)
         fit_labels(self.figure_.axes if own_figure else [ax])
         self.key_ = write_key(ax, [*notes, *below[1:]])
         fit_names(ax, names)
@@ -113,16 +126,18 @@ class NamedRows:
         """The rows asked for, or as many as there is room for."""
         most = self._most if max_features is None else max_features
         check_count("max_features", most)
-        share = 0.4 / n_panels**0.5
-        room = Room(ax, figsize, LONGEST_LINE, share, self._n_lines)
-        found = self._rows(most, room.longest)
-        if max_features is None and (fit := room.rows(found[0], height)) < len(
-            found[0]
-        ):
-            found = self._rows(fit, room.longest)
+        share = self._of_names / n_panels**0.5
+        room = Room(ax, figsize, share, self._n_lines)
+        for n_lines in room.most_lines:
+            found = self._rows(most, TextRoom(room.width, n_lines))
+            fit = room.rows(found[0], height)
+            if fit >= len(found[0]):
+                return found
+        if max_features is None:
+            found = self._rows(fit, TextRoom(room.width, n_lines))
         return found
 
-    def _largest(self, values, most, longest, label):
+    def _largest(self, values, most, room, label):
         """Names of the rows with the largest values, the text below, and which."""
         order, n = np.argsort(-values, kind="stable"), len(values)
         known, limit = order[~np.isnan(values[order])], ""
@@ -137,7 +152,7 @@ class NamedRows:
             below.append(f"{unknown} of {n} features have no importance")
         if beyond := np.count_nonzero(np.abs(values) > LARGEST_DRAWN):
             below.append(f"{beyond} of {n} features are {TOO_LARGE}")
-        return row_names(self.feature_names, shown, longest), below, shown
+        return row_names(self.feature_names, shown, room), below, shown
 
 
 class Room:
@@ -148,35 +163,51 @@ class Room:
     ax : matplotlib Axes, several of them, or None
     figsize : (float, float) or None
         In inches. Without either the figure is made as large as its rows need.
-    longest : int
-        Characters of a line of a name, at most.
     share : float, default=0.4
         Of the width for names, at most.
     n_lines : int, default=4
         Lines of text above and below the rows.
+
+    Attributes
+    ----------
+    width, height : float
+        Inches of a line of a name, and of all rows.
+    most_lines : tuple of int or None
+        How many lines a name may have: the first number with which all rows fit.
     """
 
-    def __init__(self, ax, figsize, longest, share=0.4, n_lines=4):
-        self.height, self.longest = np.inf, longest
+    def __init__(self, ax, figsize, share=0.4, n_lines=4):
+        self.height, self.width = np.inf, WIDEST * points() / 72
+        self.most_lines = (None,)
         if ax is None and figsize is None:
             return
         width, height = figsize if ax is None else cell_inches(first_axes(ax))
         self.height = height - 0.2 - n_lines * line_inches()
         if ax is not None and first_axes(ax).figure.get_layout_engine() is None:
             self.height = inches(first_axes(ax))[1]
-        fits = int(share * width / character_inches())
-        self.longest = min(longest, max(8, fits))
+        fits = max(share * width, 8 * character_inches())
+        if fits < self.width:
+            self.width, self.most_lines = fits, MOST_LINES
 
     def rows(self, names, height):
-        """How many of the rows fit, at least one; `height` is relative to a bar's."""
-        fit = self.height / row_inches(names, height, 1.2 * line_inches())
-        return int(np.clip(fit, 1, max(len(names), 1)))
+        """How many of the rows fit, at least one; `height` is relative to a bar's.
+
+        Names may be written somewhat smaller for that, see `fit_names`.
+        """
+        size = max(SMALLEST, CROWDED * points())
+        need = row_inches(names, height, 1.2 * line_inches(), size)
+        return int(np.clip(self.height / need - BESIDE_ROWS, 1, max(len(names), 1)))
 
 
-def row_inches(names, height, least=0.25):
-    """Inches of each row, so that names do not touch."""
-    most_lines = max((1 + name.count("\n") for name in names), default=1)
-    return max(least * height, line_inches() * (most_lines + 0.5))
+def row_inches(names, height, least=0.25, size="medium"):
+    """Inches of each row, so that neighbouring names do not touch.
+
+    One name of several lines takes room from its neighbours' rows.
+    """
+    blocks = np.array([block_inches(name, size) for name in names] or [0.0])
+    pairs = (blocks[1:] + blocks[:-1]) / 2
+    need = pairs.max(initial=0.0) + GAP * line_inches()
+    return max(least * height, need, blocks.max() / 1.5)
 
 
 def columns_of(frame):
@@ -184,10 +215,16 @@ def columns_of(frame):
     return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
 
 
-def row_names(feature_names, shown, longest):
-    """The names of the features shown, in lines that fit, two at most."""
-    n_lines = 2 if longest < LONGEST_LINE else None
-    return told_apart([str(feature_names[e]) for e in shown], longest, n_lines)
+def row_names(feature_names, shown, room):
+    """The names of the features shown, in lines that fit.
+
+    Parameters
+    ----------
+    feature_names : sequence of str
+    shown : sequence of int
+    room : TextRoom
+    """
+    return told_apart([feature_names[e] for e in shown], room)
 
 
 def finish_rows(ax, names):
@@ -195,9 +232,11 @@ def finish_rows(ax, names):
     ax.set_yticks(range(len(names)), names)
     plain(ax.get_yticklabels())
     if names:
-        ax.set_ylim(len(names) - 0.4, -0.6)
+        beside = (1.0 + BESIDE_ROWS) / 2
+        ax.set_ylim(len(names) - 1.0 + beside, -beside)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)
+    write_powers(ax.xaxis)
     ax.axvline(0.0, color=ink(0.75), linewidth=0.8)
     ax.grid(axis="x", color=ink(0.1))
     ax.set_axisbelow(True)
@@ -205,8 +244,12 @@ def finish_rows(ax, names):
 
 def fit_names(ax, names):
     """Write the names of rows smaller where they would touch."""
-    share = inches(ax)[1] / max(len(names), 1) / row_inches(names, 0.0)
-    for text in ax.get_yticklabels() if share < 1 else ():
+    ax.figure.draw_without_rendering()  # to know the height of the rows
+    share = inches(ax)[1] / (max(len(names), 1) + BESIDE_ROWS) / row_inches(names, 0.0)
+    texts = [*ax.get_yticklabels()]
+    for right in ax.child_axes:
+        texts += right.get_yticklabels()
+    for text in texts if share < 1 else ():
         text.set_fontsize(max(SMALLEST, share * text.get_fontsize()))
 
 
@@ -244,10 +287,9 @@ def row_size(names, height, n_lines, n_panels=1):
     -------
     (float, float)
     """
-    longest = max(map(len, "\n".join(names).split("\n")))
-    width = 0.4 + character_inches() * longest
+    width = 0.4 + max(map(text_inches, "\n".join(names).split("\n")))
     width += 4.4 if n_panels == 1 else 3.0 * n_panels
-    of_rows = row_inches(names, height) * max(len(names), 1)
+    of_rows = row_inches(names, height) * (max(len(names), 1) + BESIDE_ROWS)
     return width, 0.5 + line_inches() * n_lines + of_rows
 
 

@@ -8,16 +8,14 @@ from skvarimp._data.base_table import is_missing
 from skvarimp._display.drawing import (
     COLORS,
     cell_inches,
-    character_inches,
     ink,
-    line_inches,
     plain,
-    points,
-    wrapped,
+    write_powers,
 )
+from skvarimp._display.texts import TextRoom, line_inches, points, text_inches, wrapped
 
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
-LEVEL_LINE, MOST_LEVELS = 16, 12  # characters; names of levels at an axis
+LEVEL, MOST_LEVELS = 8.0, 12  # a line, relative to its size; names at an axis
 ROWS_DRAWN = 25  # single rows' curves
 
 
@@ -61,6 +59,9 @@ def draw_averages(ax, name, grid, averages, ends, marks):
             band, low, high = at[in_band], *ends[:, in_band, o]
             ax.fill_between(band, low, high, color=color, alpha=0.25, lw=0, zorder=1)
             ax.vlines(at[~in_band], *ends[:, ~in_band, o], color=color, lw=1)
+    if not dates:
+        write_powers(ax.xaxis)
+    write_powers(ax.yaxis)
     if as_levels:
         fit = max(2, int(0.65 * cell_inches(ax)[0] / (1.8 * line_inches())))
         _name_levels(ax.xaxis, at, grid, min(MOST_LEVELS, fit))
@@ -113,18 +114,18 @@ def _right_of(at):
 
 def of_width(ax, name):
     """A name that needs at most two lines of a panel."""
-    return wrapped(name, _characters(ax), n_lines=2)
+    return wrapped(name, TextRoom(_width(ax), 2))
 
 
 def title_of(ax, names):
     """The names of two inputs in lines that fit above their panel."""
-    longest = _characters(ax)
-    return wrapped(" and ".join(wrapped(n, longest, 1) for n in names), longest)
+    line = TextRoom(_width(ax), 1)
+    return wrapped(" and ".join(wrapped(n, line) for n in names), TextRoom(_width(ax)))
 
 
-def _characters(ax):
-    """How many characters a line of a panel has."""
-    return max(8, int(0.65 * cell_inches(ax)[0] / character_inches()))
+def _width(ax):
+    """Inches of a line of a panel."""
+    return 0.65 * cell_inches(ax)[0]
 
 
 def _name_levels(axis, at, levels, most=MOST_LEVELS):
@@ -138,8 +139,8 @@ def _name_levels(axis, at, levels, most=MOST_LEVELS):
     names = [_level(levels[c]) for c in named]
     axis.set_ticks([at[c] for c in named], names)
     plain(axis.get_ticklabels())
-    needed = sum(len(name) + 1 for name in names)
-    if axis.axis_name == "x" and needed > _characters(axis.axes):
+    needed = sum(text_inches(f"{name} ") for name in names)
+    if axis.axis_name == "x" and needed > _width(axis.axes):
         for tick in axis.get_ticklabels():
             tick.set(rotation=35, ha="right", rotation_mode="anchor")
 
@@ -147,7 +148,8 @@ def _name_levels(axis, at, levels, most=MOST_LEVELS):
 def _level(value):
     if is_missing(value):
         return "missing"
-    return wrapped(f"{value:.3g}" if isinstance(value, float) else value, LEVEL_LINE)
+    text = f"{value:.3g}" if isinstance(value, float) else value
+    return wrapped(text, TextRoom(LEVEL * points() / 72))
 
 
 def interaction_part(surface):
@@ -192,6 +194,7 @@ def draw_surface(ax, names, values, surface, marks, style):
         numbers = deciles is not None and of_axis.dtype.kind in "fiu"
         # several numbers, none missing, are drawn to scale
         if numbers and len(of_axis) > 1 and not any(map(is_missing, of_axis)):
+            write_powers(axis)
             edges.append(_edges(of_axis.astype(np.float64)))
             lines(deciles, 0, 0.03, ink(), lw=0.9, transform=along)
         else:

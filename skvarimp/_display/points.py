@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,16 +21,15 @@ from skvarimp._display.drawing import (
     ink,
     mixed,
     plain,
-    points,
     pyplot,
     size_texts,
-    wrapped,
 )
 from skvarimp._display.named_rows import SMALLEST, NamedRows
+from skvarimp._display.texts import TextRoom, points, text_inches, told_apart
 from skvarimp._types import Matrix
 
 N_BINS, MOST_NAMED = 100, 4  # categories of a feature that are named
-LONGEST_LEVEL = 14
+LEVEL = 8.0  # width of a category's name, relative to its size
 EFFECT = "effect of the row's own value on the response"
 HEIGHT = 0.8  # of the points of a feature, where they are densest
 
@@ -159,7 +159,7 @@ class RowsDisplay(NamedRows):
         display = cls(contributions, names, values=values, label=label, signed=signed)
         return display.plot(**kwargs)
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         given = np.asarray(self.row_importances, dtype=np.float64)
         shape = len(given), len(self.feature_names)
         given = drawable(given, shape, "row_importances")
@@ -167,7 +167,7 @@ class RowsDisplay(NamedRows):
         rows = given[known]
         sizes = np.abs(rows) if self.signed else rows
         means = sizes.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
-        return *self._largest(means, most, longest, self.label), rows, known
+        return *self._largest(means, most, room, self.label), rows, known
 
     def _mark(self, ax, own_figure, keywords, shown, rows, known):
         style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | keywords
@@ -251,11 +251,13 @@ def _colormap():
 def _name_levels(ax, place, levels, height):
     """Names of the levels right of the points of a row, each in its colour."""
     row, n = 72 * height, len(levels)
-    for k, (name, color) in enumerate(levels):
-        size = max(min(points("small"), 0.8 * row / n), SMALLEST)
+    size = max(min(points("small"), 0.8 * row / max(n, 1)), SMALLEST)
+    room = TextRoom(LEVEL * size / 72, 1, partial(text_inches, size=size))
+    names = told_apart([name for name, _ in levels], room)
+    for k, (name, (_, color)) in enumerate(zip(names, levels)):
         step = min(0.9 / n, 1.5 * size / row)
         at = 1.0, place + step * (k + 0.5 - 0.5 * n)
         how = {"xycoords": ax.get_yaxis_transform(), "annotation_clip": False}
         how |= {"xytext": (3, 0), "textcoords": "offset points", "va": "center"}
         how |= {"color": mixed(color[:3], 0.3), "fontsize": size}
-        plain([ax.annotate(wrapped(name, LONGEST_LEVEL, n_lines=1), at, **how)])
+        plain([ax.annotate(name, at, **how)])

@@ -18,9 +18,9 @@ from skvarimp._display.drawing import (
     fit_labels,
     ink,
     mixed,
-    points,
     single_axes,
     with_fitting_text,
+    write_powers,
 )
 from skvarimp._display.named_rows import (
     BOXES,
@@ -29,6 +29,7 @@ from skvarimp._display.named_rows import (
     row_names,
     write_spans,
 )
+from skvarimp._display.texts import points
 from skvarimp._types import Axes
 
 FEW_FOLDS = 30  # so many are drawn one by one as well
@@ -157,6 +158,7 @@ class SelectionPathDisplay:
             ax.xaxis.set_major_formatter("{x:.0f}")
         else:
             ax.xaxis.get_major_locator().set_params(integer=True)
+        write_powers(ax.yaxis)
         self.ax_, self.figure_ = ax, ax.figure
         add_legend(ax, own_figure, *ax.get_legend_handles_labels())
         ax.set(xlabel="number of features", ylabel="held-out score")
@@ -248,7 +250,7 @@ class AllRelevantDisplay(NamedRows):
         given = history["importances"], history["largest_copy"], names, states.tolist()
         return cls(*given, label=label).plot(**kwargs)
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         shape = (len(self.largest_copy), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         copies = drawable(self.largest_copy, shape[:1], "largest_copy")
@@ -266,7 +268,7 @@ class AllRelevantDisplay(NamedRows):
             listed = ", ".join(f"{count[s]} {s}" for s in STATES if count[s])
             below.append(f"not shown: {listed}")
         chosen = [rows[j] for j in shown], [states[j] for j in shown]
-        return row_names(names, shown, longest), below, *chosen
+        return row_names(names, shown, room), below, *chosen
 
     def _mark(self, ax, own_figure, keywords, rows, states):
         colors = [STATES.get(state, ink(0.4)) for state in states]
@@ -358,11 +360,11 @@ class FoldsDisplay(NamedRows):
         given = {"ranks": folds.ranks, "label": label}
         return cls(folds.importances, folds.feature_names, **given).plot(**kwargs)
 
-    def _rows(self, most, longest):
+    def _rows(self, most, room):
         shape = (max(len(self.importances), 1), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         label = f"{self.label} ({len(values)} folds)"
-        return *self._largest(values.mean(axis=0), most, longest, label), values
+        return *self._largest(values.mean(axis=0), most, room, label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], keywords)

@@ -17,9 +17,11 @@ from skvarimp._display.drawing import (
     fit_labels,
     ink,
     not_shown,
+    powers,
     single_axes,
     size_texts,
     with_fitting_text,
+    write_powers,
 )
 from skvarimp._display.named_rows import Room, fit_names
 from skvarimp._types import Axes
@@ -117,6 +119,7 @@ class MotifDisplay:
         ax.set_xlabel("position")
         ax.set_ylabel(f"{profile.quantity} (units of the score)")
         ax.margins(x=0)
+        write_powers(ax.yaxis)
         ax.xaxis.get_major_locator().set_params(integer=True)
         if own_figure:
             add_legend(ax, own_figure, *ax.get_legend_handles_labels())
@@ -215,8 +218,7 @@ class OligomerHeatmapDisplay:
         values = drawable(self.importances, shape, "importances")
         if not values.size:
             raise ValueError("`importances` is empty: there is nothing to draw.")
-        longest = max(map(len, names))
-        fit = Room(ax, figsize, longest, n_lines=3).rows(names, height=0.8)
+        fit = Room(ax, figsize, n_lines=3).rows(names, height=0.8)
         n_rows = min(fit, len(names))
         values, left = values[:, :n_rows], len(names) - n_rows
         ax = single_axes(ax, figsize, (8.0, 1.4 + 0.22 * n_rows), title)
@@ -236,7 +238,9 @@ class OligomerHeatmapDisplay:
             "\n".join(["position", *not_shown(left, len(names), "oligomers")])
         )
         ax.set_ylabel("oligomer")
-        bar = ax.figure.colorbar(image, ax=ax, label="importance (units of the score)")
+        bar = ax.figure.colorbar(
+            image, ax=ax, label="importance (units of the score)", format=powers()
+        )
         size_texts(bar.ax)
         fit_labels([ax, bar.ax])
         fit_names(ax, names[:n_rows])

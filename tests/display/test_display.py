@@ -35,6 +35,9 @@ from skvarimp import (
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
+from skvarimp._display.named_rows import WIDEST  # noqa: E402
+from skvarimp._display.texts import points, text_inches  # noqa: E402
+
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 X, Y = X.iloc[:40], Y[:40]
 MODELS = {"ridge": Ridge(0.1).fit(X, Y), "lasso": Lasso(1.0).fit(X, Y)}
@@ -175,7 +178,7 @@ def test_longer_names_are_wrapped_and_read_literally():
     display = ImportanceDisplay([3.0, 2.0, 1.0], names).plot()
     for shown, name in zip(labels(display.ax_), names):
         assert "".join(shown.split()) == "".join(name.split())
-        assert max(len(line) for line in shown.split("\n")) <= 45
+        assert max(map(text_inches, shown.split("\n"))) <= WIDEST * points() / 72
     assert_legible(display)
 
 
