@@ -9,11 +9,11 @@ Each study is a function of `benchmarks/studies`; its arguments are the options.
 import argparse
 import inspect
 
-from studies import drawing, importances, levels, rows
+from studies import drawing, importances, interval_kinds, levels, rows
 
 STUDIES = {
     function.__name__: function
-    for module in (importances, rows, levels, drawing)
+    for module in (importances, rows, levels, drawing, interval_kinds)
     for function in module.STUDIES
 }
 

@@ -14,6 +14,7 @@ one row, not three.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -205,13 +206,59 @@ class Units:
         the rows of all groups have the same weights on average, and fewer where some
         weigh much more than others.
         """
-        if self.weights is None:
-            return max(self.n - 1, 1)
+        return max(self._numbers[0] - 1, 1)
+
+    @property
+    def interval_freedom(self):
+        """Degrees of freedom of the interval of one estimate.
+
+        One less than the geometric mean of the effective numbers of units in a sum,
+        (sum w)^2 / sum w^2, and in a sum of squares, as in `freedom`. Numerator and
+        denominator of a studentised estimate hold the same heavy units: its tails are
+        not as long as those of so few squares alone.
+        """
+        of_squares, of_sums = self._numbers
+        return max(math.sqrt(of_squares * of_sums) - 1, 1)
+
+    @property
+    def evenness(self):
+        """How even the weights are: the effective share of the units, at most 1."""
+        return min(self._numbers[0] / self.n, 1.0)
+
+    @property
+    def understatement(self):
+        """The factor by which errors are too small for one heavy unit among others.
+
+        A heavy unit pulls the estimate to itself and makes its own influence small. Of
+        units with equal variances the squared standard error is on average the true one
+        times n / (n - 1) (1 - 2 sum w^3 / sum w^2 + sum w^2). 1 for even weights. At
+        most 2: where one unit is nearly all, no factor makes its error known.
+        """
+        if self.weights is None or self.n < 2:
+            return 1.0
+        shares = self._relative / self._relative.sum()
+        squares = shares**2
+        heavy = 2.0 * (squares @ shares) / squares.sum() - squares.sum()
+        left = self.inflation * (1.0 - heavy)
+        return 1.0 / math.sqrt(max(left, 0.25))
+
+    @property
+    def _relative(self):
+        """The units' weights; a group counts by the mean weight of its rows."""
         weights = self.sums(self.weights)
         if self.groups is not None:
             weights = weights / np.bincount(self.groups)
-        squares = (weights / weights.max()) ** 2
-        return max(squares.sum() ** 2 / (squares @ squares) - 1, 1)
+        return weights / weights.max()
+
+    @cached_property
+    def _numbers(self):
+        """Effective numbers of units in sums of squares, and in sums."""
+        if self.weights is None:
+            return self.n, self.n
+        weights = self._relative
+        squares = weights**2
+        total = squares.sum()
+        return total**2 / (squares @ squares), weights.sum() ** 2 / total
 
     def count(self, rows):
         """Number of units that have some of the rows, a mask of shape (n_rows,)."""

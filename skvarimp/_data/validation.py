@@ -154,7 +154,7 @@ def check_labels(labels, n_samples, name):
     return labels.astype(str) if len(kinds) == 2 else labels
 
 
-FEW_GROUPS = 10  # fewer do not tell how much they differ
+FEW_UNITS = 10  # fewer rows or groups do not tell how much they differ
 
 
 def check_rows(sample_weight, groups, n_samples):
@@ -167,14 +167,45 @@ def check_rows(sample_weight, groups, n_samples):
     kept : ndarray of shape (n_samples,), bool
         Which of them are positive.
     labels : ndarray of shape (n_kept,) or None
-        The group labels of these rows. A warning says where they are few.
+        The group labels of these rows.
+
+    Warns
+    -----
+    ImportanceWarning
+        If there are few groups, or weights let few rows or groups count.
     """
     weights = check_sample_weight(sample_weight, n_samples)
     kept, labels = weights > 0, None
+    units, what = weights[kept], "rows"
     if groups is not None:
         labels = check_labels(groups, n_samples, "groups")[kept]
-        check_number_of_groups(len(np.unique(labels)))
+        _, of_row = np.unique(labels, return_inverse=True)
+        units, what = np.bincount(of_row, weights[kept]), "groups"
+        check_number_of_groups(len(units))
+    if sample_weight is not None or groups is not None:
+        check_effective_number(units, what)
     return weights, kept, labels
+
+
+def check_effective_number(weights, what):
+    """Warn where few of many rows or groups count by their weights.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_units,)
+    what : {"rows", "groups"}
+    """
+    if len(weights) < FEW_UNITS:  # which is said of groups, and seen of rows
+        return
+    shares = weights / weights.sum()
+    effective = 1.0 / (shares @ shares)
+    if effective < FEW_UNITS * (1.0 - 1e-9):  # rounding of even weights
+        warn(
+            f"The {len(weights)} {what} count for no more than {effective:.1f} with "
+            "equal weights, from which standard errors are hardly known: intervals "
+            "may be too narrow or very wide. Use more data, or weights that differ "
+            "less."
+        )
 
 
 def check_number_of_groups(n_groups):
@@ -184,7 +215,7 @@ def check_number_of_groups(n_groups):
             "`groups` puts all rows into one group: nothing tells how much another "
             "group would differ. Leave `groups` out, or give labels of smaller groups."
         )
-    if n_groups < FEW_GROUPS:
+    if n_groups < FEW_UNITS:
         warn(
             f"`groups` has only {n_groups} groups, from which standard errors are "
             "hardly known: intervals may be too narrow. Use labels of smaller groups "

@@ -27,6 +27,7 @@ from skvarimp._display.html import DOCUMENTATION, measure_html
 from skvarimp._measures.rows import FORGOTTEN
 from skvarimp._models.declared import declared_categories
 from skvarimp._results.importances import Circumstances, Importances
+from skvarimp._results.intervals import Sampling
 from skvarimp._results.words import Quantity, model_in_words
 from skvarimp._running.guards import no_overflow, whole_fit
 from skvarimp._running.private_sklearn import CallbackSupportMixin
@@ -100,7 +101,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     # Why a measure with these parameters keeps no rows, and what to do; or None.
     _without_rows = None
 
-    # Whether the importance of nothing has mean 0, so that it can be tested.
+    # Whether the importance of nothing has mean 0, so that it can be tested, and
+    # intervals reach below 0.
     _may_be_negative = False
 
     def _not_per_column(self):
@@ -249,12 +251,24 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             errors_per_output=errors_per_output,
             skewness=skewness,
             degrees_of_freedom=np.inf if units is None else units.freedom,
+            sampling=self._sampling(units),
             further=self._further_columns() | known.get("_complete", {}),
             quantity=self._in_words(),
             circumstances=self._circumstances(),
             frame_library=self._frame_library,
         )
         self.ranking_ = self.result_.ranking
+
+    def _sampling(self, units):
+        """What intervals follow from, or None without standard errors."""
+        if units is None:
+            return None
+        lowest = -np.inf if self._may_be_negative else 0.0
+        return Sampling.of(units, lowest, self._highest())
+
+    def _highest(self):
+        """The largest importance that can be, one or (n_features,)."""
+        return np.inf
 
     def _circumstances(self):
         """The model and the rows of this fit, in words."""
@@ -332,8 +346,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         standard error. Corrected for the skewness of the estimate by the third moment
         of the influences (Hall 1992) where they are known: with ``keep_rows=True``, and
         where the importance is computed by moving the input of single rows in one
-        place. Bars, comparisons and tables show these intervals. Each holds by itself;
-        `rank_intervals` gives intervals that hold together.
+        place; a side is at most twice as long for that. No end lies where the
+        importance cannot be, such as below 0 for a mean size. Bars, comparisons and
+        tables show these intervals. Each holds by itself; `rank_intervals` gives
+        intervals that hold together.
 
         Parameters
         ----------

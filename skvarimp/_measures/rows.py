@@ -116,6 +116,22 @@ class SampleUnits(Units):
         return 1.0 / (1.0 / super().freedom + 1.0 / self.of_rows.freedom)
 
     @property
+    def interval_freedom(self):
+        """The same, of an interval."""
+        of_both = super().interval_freedom, self.of_rows.interval_freedom
+        return 1.0 / sum(1.0 / freedom for freedom in of_both)
+
+    @property
+    def evenness(self):
+        """Of the rows."""
+        return self.of_rows.evenness
+
+    @property
+    def understatement(self):
+        """Of errors of the rows."""
+        return self.of_rows.understatement
+
+    @property
     def n_groups(self):
         """Of the rows."""
         return self.of_rows.n_groups

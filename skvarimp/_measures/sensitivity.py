@@ -271,9 +271,20 @@ default=None
             outcome = self._draw(plan, REDUCTIONS[self.contrast], scale)
         self.monte_carlo_errors_ = outcome.monte_carlo_errors
         self.n_draws_ = outcome.n_draws
+        # of numbers in a range, two differ on average by half of it at most
+        share = 0.5 if self.contrast == "pairs" else 1.0
+        self._range_of_rows = share * plan.problem.reach(scale)
         self._store_outcome(plan, outcome)
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
         self.goodness_of_fit_ = plan.problem.goodness_of_fit()
+
+    def _highest(self):
+        """By the range of the predictions; moved rows may reach further.
+
+        If the importance is more than half of what that range allows, they do: then the
+        limit is twice the importance.
+        """
+        return np.maximum(self._range_of_rows, 2.0 * self.importances_)
 
     def _quantity(self):
         what = "mean change of the prediction"

@@ -20,7 +20,7 @@ from skvarimp._display.refits import FoldsDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import drawing_errors
 from skvarimp._refits.results import ResultWithErrors
-from skvarimp._results.intervals import interval_ends, one_sided_pvalues
+from skvarimp._results.intervals import Sampling, interval_ends, one_sided_pvalues
 from skvarimp._types import Axes, Floats
 
 
@@ -38,7 +38,9 @@ class Pooled:
     skewness : ndarray of shape (n_features,)
         Of the sampling errors.
     freedom : float
-        Degrees of freedom of Student's distribution.
+        Degrees of freedom of Student's distribution, of tests.
+    sampling : Sampling
+        For intervals.
     may_be_negative : bool
         Whether an importance of nothing has mean 0, so that it can be tested.
     """
@@ -48,6 +50,7 @@ class Pooled:
     drawing_errors: np.ndarray
     skewness: np.ndarray
     freedom: float
+    sampling: Sampling
     may_be_negative: bool
 
     @classmethod
@@ -78,7 +81,10 @@ class Pooled:
         errors = units.error(psi)
         skewness = units.skewness(psi, errors)
         drawn = np.sqrt(shares**2 @ drawn**2)
-        return cls(pooled, errors, drawn, skewness, units.freedom, folds[0][-1])
+        signed = folds[0][-1]
+        sampling = Sampling.of(units, -np.inf if signed else 0.0)
+        of_errors = errors, drawn, skewness, units.freedom
+        return cls(pooled, *of_errors, sampling, signed)
 
 
 def not_poolable(measure, rows, held_out, n_samples):
@@ -235,7 +241,9 @@ class FoldImportances(ResultWithErrors):
     def _ends(self, confidence):
         pooled = self._inference()
         of_errors = pooled.standard_errors, pooled.skewness, pooled.drawing_errors
-        return interval_ends(pooled.importances, *of_errors, pooled.freedom, confidence)
+        return interval_ends(
+            pooled.importances, *of_errors, pooled.sampling, confidence
+        )
 
     def _inference(self):
         if self._pooled is None:

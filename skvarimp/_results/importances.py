@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from skvarimp._data.validation import check_confidence
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import importances_html
-from skvarimp._results.intervals import interval_ends, one_sided_pvalues
+from skvarimp._results.intervals import Sampling, interval_ends, one_sided_pvalues
 from skvarimp._results.sentences import caption_of, summary_of
 from skvarimp._results.words import Quantity
 from skvarimp._types import Axes, Floats, Frame, Integers
@@ -88,7 +88,10 @@ class Importances:
     skewness : ndarray of shape (n_features,), default=None
         Of the sampling errors, where it is known.
     degrees_of_freedom : float, default=inf
-        Of Student's distribution, for intervals.
+        Of Student's distribution, for tests.
+    sampling : object, default=None
+        What the rows and the measure's range say of intervals. None: they are Student's
+        of `degrees_of_freedom`, wherever they reach.
     further : dict, default=None
         Name -> one value per feature: further columns of the table.
     quantity : Quantity, default=None
@@ -131,6 +134,7 @@ class Importances:
     errors_per_output: Floats | None = None
     skewness: Floats | None = None
     degrees_of_freedom: float = np.inf
+    sampling: Any = None
     further: dict[str, ArrayLike] = field(default_factory=dict)
     quantity: Quantity = IMPORTANCE
     circumstances: Circumstances = NOTHING_KNOWN
@@ -143,6 +147,8 @@ class Importances:
     def __post_init__(self):
         if self.per_output is None:
             self.per_output = self.importances[:, np.newaxis]
+        if self.sampling is None:
+            self.sampling = Sampling(self.degrees_of_freedom)
         self.ranking = ranking(self.importances)
 
     def __repr__(self) -> str:
@@ -175,8 +181,9 @@ class Importances:
         By Student's distribution, with as many degrees of freedom as the rows' weights
         leave. Where donors or rows were drawn, the error of drawing is added to the
         standard error. Corrected for the skewness of the estimate by the third moment
-        of the influences (Hall 1992) where they are known. Each interval holds by
-        itself; `rank_intervals` gives intervals that hold together.
+        of the influences (Hall 1992) where they are known; a side is at most twice as
+        long for that. No end lies where the importance cannot be. Each interval holds
+        by itself; `rank_intervals` gives intervals that hold together.
         """
         if self.standard_errors is None:
             raise ValueError(
@@ -209,7 +216,7 @@ class Importances:
             self.standard_errors,
             self.skewness,
             drawn,
-            self.degrees_of_freedom,
+            self.sampling,
             confidence,
         )
         return np.array(ends)
@@ -234,9 +241,9 @@ class Importances:
         check_confidence(confidence)
         if errors is None:
             return np.full((2, *values.shape), np.nan)
-        freedom = self.degrees_of_freedom
+        sampling = replace(self.sampling, highest=np.inf)
         ends = interval_ends(
-            values.ravel(), errors.ravel(), None, 0.0, freedom, confidence
+            values.ravel(), errors.ravel(), None, 0.0, sampling, confidence
         )
         return np.reshape(ends, (2, *values.shape))
 

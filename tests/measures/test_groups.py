@@ -243,9 +243,13 @@ def test_degrees_of_freedom():
     np.testing.assert_allclose(table[["lower", "upper"]].T, expected, rtol=1e-9)
     few = SensitivityImportance().fit(product, X, Y, groups=GROUPS)
     weights = np.where(GROUPS == "a", 50.0, 1.0)
-    heavy = SensitivityImportance().fit(
-        product, X, Y, sample_weight=weights, groups=GROUPS
-    )
+    shares = np.array([weights[label == GROUPS].sum() for label in set(GROUPS)])
+    effective = shares.sum() ** 2 / (shares @ shares)
+    said = f"The {n} groups count for no more than {effective:.1f} with equal weights"
+    with pytest.warns(ImportanceWarning, match=said):
+        heavy = SensitivityImportance().fit(
+            product, X, Y, sample_weight=weights, groups=GROUPS
+        )
     assert heavy.result_.degrees_of_freedom < few.result_.degrees_of_freedom == n - 1
 
 

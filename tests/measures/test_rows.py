@@ -197,17 +197,32 @@ def test_weights_count_whatever_their_scale():
 
 
 def test_weighted_intervals_and_p_values():
-    """Student's quantile has the degrees of freedom of the weights (Satterthwaite)."""
+    """Student's quantile has the degrees of freedom of the weights.
+
+    A test takes those of a sum of squares (Satterthwaite). An interval takes the
+    geometric mean of these and of the effective number of rows, and an error without
+    the bias that the weights bring: of rows of equal variance it is on average right.
+    """
     rng = np.random.default_rng(0)
-    weights = rng.exponential(size=30) * (np.arange(30) % 5 > 0)
+    weights = (2.0 + rng.exponential(size=30)) * (np.arange(30) % 5 > 0)
     imp = fitted(1.0, X=X[:30], sample_weight=100 * weights)
     psi, used = imp.influences_[:, 0], weights > 0
     error = standard_error(psi[used], weights[used])
     g = skewness(psi[used], error, weights[used])
     squares = weights**2
     freedom = squares.sum() ** 2 / (squares**2).sum() - 1
-    t = stats.t.ppf(0.975, freedom)
-    z = (imp.importances_[0] - by_feature(imp.interval(), "lower")[0]) / error
+    shares = weights[used] / weights.sum()
+    n = len(shares)
+    project = np.eye(n) - shares  # rows -> their influences
+    bias = n / (n - 1) * shares**2 @ np.sum(project**2, axis=1) / (shares @ shares)
+    effective = 1 / (shares @ shares)
+    t = stats.t.ppf(0.975, np.sqrt((freedom + 1) * effective) - 1)
+    z = by_feature(imp.interval(), "upper")[0] - imp.importances_[0]
+    z *= np.sqrt(bias) / error
+    corrected = -z + g * z**2 / 3 - g**2 * z**3 / 27 + g / 6
+    assert corrected == pytest.approx(-t, rel=1e-9)
+    z = imp.importances_[0] - by_feature(imp.interval(), "lower")[0]
+    z *= np.sqrt(bias) / error
     corrected = z + g * z**2 / 3 + g**2 * z**3 / 27 + g / 6
     assert corrected == pytest.approx(t, rel=1e-9)
 

@@ -220,7 +220,9 @@ default="auto"
         else:
             rows.fit_firm(self, estimator)
 
-    def _store_estimates(self, table, features, output_names, results):
+    def _store_estimates(
+        self, table, features, output_names, results, half_range=np.inf
+    ):
         results = results.in_units()
         directions, lines = results.directions, np.sign(results.signed)
         directions = np.where(np.isnan(lines), directions, lines)
@@ -238,9 +240,13 @@ default="auto"
         names = [feature.name for feature in features]
         self.conditional_scores_ = results.conditional_scores(names)
         units = results.scores.units
+        self._half_range = half_range
         self._store(
             results.importances, names, output_names, results.errors, units=units
         )
+
+    def _highest(self):
+        return np.maximum(self._half_range, self.importances_)
 
     def _fit_rows(self, estimator, table, y, sample_weight, groups):
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
@@ -265,7 +271,10 @@ default="auto"
         scores = make_scores(raw, units, total, self.standardize, self.keep_rows)
         values = Values(table, self._categorical)
         results = self._estimates(model, values, features, scores, weights)
-        self._store_estimates(table, features, output_names, results)
+        half_range = np.inf
+        if self.method != "gaussian":  # a standard deviation is at most half of it
+            half_range = 0.5 * scores.unit * np.ptp(scores.values, axis=0).mean()
+        self._store_estimates(table, features, output_names, results, half_range)
         if self.keep_rows:
             self._keep_rows(table, kept, scores, results)
         warn_stopped(self, np.array([way is None for way in self.method_]))

@@ -266,6 +266,10 @@ class ImpurityImportance(BaseImportance):
         return self.rows == "unseen"
 
     @property
+    def _may_be_negative(self):
+        return self.rows != "training"
+
+    @property
     def _takes_groups(self):
         return self.rows != "training"
 

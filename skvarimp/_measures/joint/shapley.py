@@ -191,6 +191,10 @@ default="auto"
 
     _has_directions, _drawn_estimation = True, "sampled"
 
+    @property
+    def _may_be_negative(self):
+        return self.loss is not None
+
     def _plan(self, problem, features):
         check_disjoint(features, "Leave one of them out of `features`.")
         game = Game(problem, features, self._target(problem), self.scale is not None)

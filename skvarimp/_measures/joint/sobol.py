@@ -227,7 +227,7 @@ default="auto"
             self.total_standard_errors_,
             self._total_skewness,
             0.0,
-            self.result_.degrees_of_freedom,
+            self.result_.sampling,
             0.95,
         )
         display = ImportanceDisplay(
