@@ -3,8 +3,9 @@
 Only the tables know frames and sparse formats. Frames go through narwhals. Rows that
 are not in one place are served by the room `_partitions`, which the other rooms know
 only by `ROWS_APART`, a list with one class, `Partitions`, or none: then no measure
-takes a Dask collection. Such rows have a `head`, a few of them; `problem` is a
-`Problem` of all, and `fit_firm` and `fit_trees` fit the measures that ask no `Problem`.
+takes a Dask collection. Such rows have a `table`, all of them or as many as memory
+holds; `problem` is a `Problem`, and `fit_firm` and `fit_trees` fit the measures that
+ask no `Problem`.
 """
 
 import numbers
@@ -170,7 +171,7 @@ def check_features_seen(estimator, table):
 def _responds(estimator, X):
     """Whether a model has a response for the first row of X."""
     rows = as_rows(X)
-    table = rows if isinstance(rows, Table) else rows.head.table
+    table = rows if isinstance(rows, Table) else rows.table
     row = table.take(np.arange(min(1, table.n_samples))).native
     for method in RESPONSE_METHODS:
         with users_code(), suppress(Exception):  # a model may raise anything

@@ -89,7 +89,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     _model_name, _n_samples, _weighted = "", None, False
     _moves, _outputs = "value", ()
 
-    # Whether X may be in partitions: all it asks of the rows can be merged.
+    # Whether X may be in the partitions of a Dask collection.
     _passes_over_partitions = False
 
     # Whether X and y must be the rows the model was fitted on; selectors ask.

@@ -30,7 +30,6 @@ from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMeth
 from skvarimp.exceptions import ResponseWarning
 
 ROWS_KEPT, VALUES_KEPT = 100, 50  # of the rows' own curves, for a picture
-N_BINS = 256  # of values that cannot be counted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,9 +55,8 @@ class PartialDependenceImportance(ResponseImportance):
         cancel.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
-        Values the input moves through, as in `SensitivityImportance`; "all": every
-        distinct observed value. "auto": "all", and 256 bins of equal probability for
-        inputs of rows in partitions with more distinct values than can be counted.
+        Values the input moves through, as in `SensitivityImportance`; "all", and
+        "auto": every distinct observed value.
     categorical_features : array-like, default=None
         Names, positions or mask of columns to treat as categorical besides those of
         boolean, string or categorical type.
@@ -130,7 +128,7 @@ default="auto"
         Feature name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
     grid_ : dict
-        Feature name -> the grid it moved through: "all", 256 bins, or what `grid` says.
+        Feature name -> the grid it moved through: "all", or what `grid` says.
     statistic_ : list of str
         "std" or "range" for each feature; a column of `to_frame` where "auto" took
         both.
@@ -193,8 +191,6 @@ default="auto"
 
     def _plan(self, problem, features):
         n_rows, one = problem.n_rows, np.ones(len(problem.base))
-        if self.curve_errors:
-            problem.in_one_place("curve_errors=True")
         if self.kind == "average":
             reductions = [
                 PartialDependence.over(
@@ -212,12 +208,10 @@ default="auto"
         categorical = self._categorical
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":
-            bins = {feature.name: N_BINS for feature in problem.uncountable(features)}
-            grid = bins or "all"
+            grid = "all"
         request = Request(grid, reductions, [one] * len(reductions), categorical)
         pairs = None
         if self.pairs is not None:
-            problem.in_one_place("`pairs`")
             pairs = resolve_sets(self.pairs, features, "pairs")
             for feature in (features[e] for pair in pairs for e in pair):
                 if len(feature.columns) > 1:

@@ -277,10 +277,9 @@ default=None
                 f"{self._without_rows}, or keep_rows=False."
             )
         if self.scoring is not None:
-            problem.in_one_place("`scoring`", "use `loss`, a mean over rows")
             return self._plan_scores(problem, features)
         if self.rows == "oob":
-            problem.in_one_place("rows='oob'")
+            problem.in_one_place("rows='oob'", "use rows='all'")
             return self._plan_trees(problem, features)
         return self._plan_loss(problem, features)
 

@@ -62,8 +62,6 @@ class Problem:
         Which rows of X these are.
     labels : ndarray of shape (n_samples,) or None
         The group of each row.
-    partitions : Partitions or None
-        Where the rows themselves are, if `table` holds only some of them.
     """
 
     table: object
@@ -74,7 +72,6 @@ class Problem:
     base: np.ndarray
     kept: np.ndarray
     labels: np.ndarray | None = None
-    partitions: object = None
     _responses: dict = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -106,9 +103,7 @@ class Problem:
         return Watched(self.model, self.table, self.base, self.weights)
 
     def in_one_place(self, what, way_out="leave it out"):
-        """Raise where the rows are in partitions, as `what` cannot be merged."""
-        if self.partitions is not None:
-            self.partitions.refuse(what, f", or {way_out}")
+        """Raise where `table` holds only some of the rows, and `what` needs all."""
 
     def drawing(self, done="drawn rows"):
         """The response that drawn rows are asked for: the model itself.
@@ -144,10 +139,6 @@ class Problem:
         """The nine deciles of a column of numbers."""
         column = self.table.column(feature.columns[0])
         return deciles(*distinct_masses(column, self.weights))
-
-    def uncountable(self, features):
-        """The features with more distinct values than can be counted: none."""
-        return []
 
     def grid_sizes(self, features, request):
         """How many values each feature moves through."""

@@ -162,12 +162,12 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
             )
     rows = as_rows(X, y, sample_weight, groups)
     in_memory = isinstance(rows, Table)
-    table = rows if in_memory else rows.head.table
+    table = rows if in_memory else rows.table
     features = [m._set_features(table, m.features, estimator) for m in measures]
     if in_memory:
         make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
     else:
-        make = partial(rows.problem, estimator, features[0])
+        make = partial(rows.problem, estimator)
     problems = {}
     for method in [m.response_method for m in measures]:
         if method not in problems:
@@ -325,7 +325,6 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
             )
         if self.conditional is None:
             return grid
-        problem.in_one_place("`conditional`")
         if not isinstance(grid, str | int):
             raise ValueError(
                 "`conditional` takes values from the rows of a part, but `grid` gives "
@@ -399,11 +398,8 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
     def _draw(self, plan, reduction, scale):
         """The `Outcome` of drawn rows and donors."""
         problem, features, request = plan.problem, plan.features, plan.request
-        if isinstance(self.tol, float):
-            problem.in_one_place("`tol`", "use estimation='exact'")
         if plan.estimation == "sampled":
             return problem.drawn(features, request, reduction, scale, self)
-        problem.in_one_place("estimation='rows'", "use estimation='exact'")
         sizes, first = self._rows_and_sizes(plan)
         return problem.drawn_rows(features, request, sizes, first, self)
 

@@ -1,7 +1,4 @@
-"""`Partitions`: rows that stay where they are, and passes over them.
-
-A pass has a task for each partition of a Dask collection; results merge in a tree.
-"""
+"""`Partitions`: rows that stay where they are, and the donors drawn from them."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,26 +8,24 @@ import numpy as np
 
 from skvarimp._data.base_table import Table
 from skvarimp._data.frames import FrameTable
-from skvarimp._data.statistics import Units
-from skvarimp._data.table import as_table, is_dask, rows_of_target
+from skvarimp._data.table import as_table, is_dask, rows_of_target, stacked
 from skvarimp._data.validation import (
     check_labels,
     check_length,
-    check_number_of_groups,
-    check_target,
     check_two_rows,
     check_weights,
 )
-from skvarimp._partitions.fits import fit_firm, fit_trees
-from skvarimp._partitions.passes import Sent, binned_over, passed_over
-from skvarimp._partitions.problem import partitioned_problem
+from skvarimp._partitions.passes import Sent, passed_over
+from skvarimp._partitions.problem import PartitionedProblem
+from skvarimp._partitions.trees import credit_of_all
 
-HEAD_ROWS = 500  # that stand for the data where a few rows are enough
+MOST_DONORS = 100_000
+HEAD_ROWS = 500  # that name a model's outputs
 
 
 @dataclass
 class Partition:
-    """The rows of one partition of X that have positive weight.
+    """The rows of one partition of X, or some of them.
 
     Attributes
     ----------
@@ -42,7 +37,7 @@ class Partition:
     weights : ndarray of shape (n_rows,)
         As given, or ones.
     groups : ndarray of shape (n_rows,) or None
-        The group of each row, numbers that all partitions share.
+        Labels of rows that depend on each other.
     """
 
     number: int
@@ -51,15 +46,22 @@ class Partition:
     weights: np.ndarray
     groups: np.ndarray | None = None
 
-    def target(self):
-        """The targets as an array, validated; None where there are none."""
-        return check_target(self.y, self.table.n_samples)
-
-    def units_of(self, units, rows=slice(None)):
-        """What of all units some rows are in; None where all are independent."""
-        if self.groups is None:
+    def some(self, rows):
+        """Some of the rows; None where there are none."""
+        if len(rows) == 0:
             return None
-        return replace(units, groups=self.groups[rows], labels=None)
+        if len(rows) == len(self.weights):
+            return self
+        y = None if self.y is None else rows_of_target(self.y, rows)
+        table = self.table.take(rows)
+        table.names = self.table.names
+        groups = None if self.groups is None else self.groups[rows]
+        weights = self.weights[rows]
+        return replace(self, table=table, y=y, weights=weights, groups=groups)
+
+    def positive(self):
+        """The rows of positive weight; None where there are none."""
+        return self.some(np.flatnonzero(self.weights))
 
 
 class Partitions:
@@ -76,18 +78,28 @@ class Partitions:
 
     Attributes
     ----------
-    head : Partition
-        A few rows of the first partition that has some.
     sent : Sent
         What all passes share.
-    labels : ndarray of shape (n_groups,) or None
-        The labels of all groups, sorted.
+    n_rows : int
+        Rows of positive weight.
+    weight : float
+        Of all rows.
+    whole : bool
+        Whether the donors are all rows.
+    chosen : dict
+        Number of a partition -> which of its rows of positive weight are donors.
+    head : Partition
+        A few rows of positive weight.
+    table : Table
+        The donors: all rows, or `MOST_DONORS` of positive weight, each as likely as
+        any other, with the weights that they have.
+    y, sample_weight, groups : object
+        What was given for these rows.
     """
 
     def __init__(self, X, y=None, sample_weight=None, groups=None, feature_names=None):
         import dask
 
-        self.sent, self.labels = Sent(), None
         given = {"y": y, "sample_weight": sample_weight, "groups": groups}
         for name, values in given.items():
             if values is not None and not is_dask(values):
@@ -98,66 +110,85 @@ class Partitions:
                 )
         gathered = enumerate(_together(X, given))
         self.delayed = [dask.delayed((number, *part)) for number, part in gathered]
+        self.sent = Sent()
+        self._read = partial(_read_partition, feature_names=feature_names)
+        sizes = self.passed(_counted)
+        n_given, counts, weights, schemas = zip(*sizes.values())
+        n_given, counts = sum(n_given), np.array(counts)
+        self.n_rows, self.weight = int(counts.sum()), sum(weights)
+        check_two_rows(n_given, self.n_rows, sample_weight is not None)
+        self._check_alike(schemas)
+        self.whole, self.chosen = n_given <= MOST_DONORS, {}
+        if not self.whole:
+            n_donors = min(MOST_DONORS, self.n_rows)
+            # the same rows whatever the partitions; numbers must not vary between runs
+            rows = np.random.default_rng(0).choice(self.n_rows, n_donors, replace=False)
+            of_parts = np.split(
+                np.sort(rows),
+                np.searchsorted(np.sort(rows), ends := np.cumsum(counts)[:-1]),
+            )
+            self.chosen = dict(zip(sizes, map(np.subtract, of_parts, [0, *ends])))
+        parts = self.passed(_donors, self.whole, self.chosen)
+        parts = [parts[number] for number in sorted(parts)]
+        self.head = next(filter(None, map(Partition.positive, parts)))
+        self.head = self.head.some(np.arange(len(self.head.weights))[:HEAD_ROWS])
+        self.table = stacked([part.table for part in parts])
+        self.table.names = parts[0].table.names
+        self.y = None if y is None else _joined([part.y for part in parts])
+        self.sample_weight, self.groups = None, None
+        if sample_weight is not None:
+            self.sample_weight = np.concatenate([part.weights for part in parts])
         if groups is not None:
-            self.labels = self._all_labels(groups, sample_weight)
-        read = partial(_read_partition, feature_names=feature_names, labels=self.labels)
-        self.head, schema = self._first_rows(read, sample_weight is not None)
-        if groups is not None:
-            check_number_of_groups(len(self.labels))
-        self._read = partial(read, schema=schema)
+            self.groups = np.concatenate([part.groups for part in parts])
 
     @staticmethod
     def takes(X):
         """Whether X is a Dask DataFrame or Array."""
         return is_dask(X) and hasattr(X, "to_delayed")
 
-    def problem(self, estimator, features, response_method):
-        """The `Problem` of a model, some of whose features are known."""
-        return partitioned_problem(estimator, self, features, response_method)
+    @property
+    def share(self):
+        """Share of the rows that are donors."""
+        return 1.0 if self.whole else self.table.n_samples / self.n_rows
+
+    @property
+    def note(self):
+        """What a response path says of the donors."""
+        n_donors = self.table.n_samples
+        return "" if self.whole else f"; {n_donors} of {self.n_rows} rows as donors"
+
+    def problem(self, estimator, response_method):
+        """The `Problem` of a model."""
+        return PartitionedProblem.of(self, estimator, response_method)
 
     def fit_firm(self, measure, estimator):
-        """Fit a `FIRMImportance`."""
-        fit_firm(measure, estimator, self)
+        """Fit a `FIRMImportance` on the donors."""
+        of_rows = self.y, self.sample_weight, self.groups
+        self.in_one_place(measure)
+        measure._fit_rows(estimator, self.table, *of_rows)
 
-    def fit_trees(self, measure, estimator, y):
-        """Fit an `ImpurityImportance` with rows="unseen"; y as given names outputs."""
-        fit_trees(measure, estimator, self, y)
+    def fit_trees(self, measure, estimator):
+        """Fit an `ImpurityImportance` with rows="unseen"."""
+        if self.whole:
+            of_rows = self.y, self.sample_weight, self.groups
+            measure._fit_other_rows(estimator, self.table, *of_rows)
+        else:
+            self.in_one_place(measure)
+            credit_of_all(measure, estimator, self)
 
-    def units(self, n_rows):
-        """The `Units` of all rows; their weights and groups stay in the partitions."""
-        if self.labels is None:
-            return Units(n_rows)
-        return Units(len(self.labels), labels=self.labels)
+    def in_one_place(self, measure):
+        """Raise where numbers of single rows are wanted, and there are too many."""
+        if measure.keep_rows and not self.whole:
+            self.refuse("keep_rows=True", "leave it out")
 
-    def _all_labels(self, groups, sample_weight):
-        """The labels of the rows of positive weight, by a pass that reads no X."""
-        import dask
-
-        gathered = enumerate(_together(groups, {"sample_weight": sample_weight}))
-        delayed = [dask.delayed((number, *part)) for number, part in gathered]
-        labels = passed_over(delayed, _labels, (), self.sent)
-        return np.unique(list(labels))
-
-    def _first_rows(self, read, weighted):
-        """A few rows and the columns of the first partition that has some."""
-        found, n_rows, n_positive = None, 0, 0
-        for gathered in self.delayed:
-            n_given, some, schema = passed_over([gathered], _head, (read,), self.sent)
-            n_rows += n_given
-            if some is not None:
-                n_positive += some.table.n_samples
-                found = found or (some, schema)
-            if n_positive > 1:
-                break
-        check_two_rows(n_rows, n_positive, weighted)
-        return found
-
-    def refuse(self, what, way_out=""):
-        """Raise ValueError, as `what` cannot be merged; `way_out` is another one."""
-        raise ValueError(
-            f"{what} needs all rows in one place, got X in partitions. Pass "
-            f"X.compute(){way_out}."
-        )
+    def refuse(self, what, way_out):
+        """Raise ValueError, as `what` needs all rows."""
+        if not self.whole:
+            raise ValueError(
+                f"{what} needs all rows in one place, got {self.n_rows} rows in "
+                f"partitions. Pass a sample of at most {MOST_DONORS} rows, such as "
+                f"X.sample(frac={0.9 * MOST_DONORS / self.n_rows:.1g}), or {way_out}."
+            )
 
     @staticmethod
     @contextmanager
@@ -170,74 +201,46 @@ class Partitions:
             error.args = (f"Partition {number} of X: {message}", *error.args[1:])
             raise
 
-    def passed(self, function, arguments):
-        """Merge function(part, *arguments) over all parts that have rows.
-
-        An error names the partition; see `passed_over`.
-        """
+    def passed(self, function, *arguments):
+        """Merge function(part, *arguments) over all parts; an error names the part."""
         arguments = self._read, function, arguments
         return passed_over(self.delayed, _on_part, arguments, self.sent)
 
-    def in_bins(self, values, edges, reduce):
-        """Reduce the values of all rows bin by bin.
-
-        Parameters
-        ----------
-        values : callable
-            values(part) -> (n_rows,).
-        edges : ndarray of shape (n_edges,)
-            The first value of each bin but the first.
-        reduce : callable
-            reduce(values, weights), for each bin that is not empty.
-
-        Returns
-        -------
-        list of length n_edges + 1
-            None for an empty bin.
-        """
-        arguments = self._read, _split, (values, edges)
-        n_bins, join = len(edges) + 1, partial(_join, reduce=reduce)
-        return binned_over(self.delayed, _on_part, arguments, n_bins, join, self.sent)
-
-
-def _split(part, values, edges):
-    """Values and weights of a part's rows in bins between edges."""
-    values = values(part)
-    number = np.searchsorted(edges, values, side="right")
-    return [
-        (values[number == b], part.weights[number == b]) for b in range(len(edges) + 1)
-    ]
-
-
-def _join(pieces, reduce):
-    values, weights = map(np.concatenate, zip(*pieces))
-    return reduce(values, weights) if len(values) else None
+    def _check_alike(self, schemas):
+        """Raise where a partition has other columns than the first that has rows."""
+        first = next(schema for schema in schemas if schema is not None)
+        for number, found in enumerate(schemas):
+            if found is not None:
+                with self.naming(number):
+                    _check_alike(found, first)
 
 
 def _on_part(gathered, read, function, arguments):
     with Partitions.naming(gathered[0]):
-        part = read(gathered)
-        return None if part is None else function(part, *arguments)
+        return function(read(gathered), *arguments)
 
 
-def _head(gathered, read):
-    """How many rows a partition has, a few of positive weight, and its columns."""
-    number, X, *_ = gathered
-    with Partitions.naming(number):
-        part = read(gathered)
-        if part is None:
-            return len(X), None, None
-        some = np.arange(part.table.n_samples) < HEAD_ROWS
-        return len(X), _some_rows(part, some), _schema_of(part.table)
+def _counted(part):
+    """Rows, those of positive weight, their weight; the columns, if there are any."""
+    n_rows, n_positive = len(part.weights), np.count_nonzero(part.weights)
+    schema = _schema_of(part.table) if n_positive else None
+    return {part.number: (n_rows, n_positive, part.weights.sum(), schema)}
 
 
-def _labels(gathered):
-    """The different labels of one partition's rows."""
-    number, groups, given = gathered
-    with Partitions.naming(number):
-        kept = check_weights(given, len(groups)) > 0
-        labels = check_labels(groups, len(groups), "groups")[kept]
-        return dict.fromkeys(np.unique(labels))  # a merge keeps those of both
+def _donors(part, whole, chosen):
+    """The rows of a partition that are donors."""
+    if not whole:
+        part = part.positive() and part.positive().some(chosen[part.number])
+    return {} if part is None or len(part.weights) == 0 else {part.number: part}
+
+
+def _joined(targets):
+    """One target of those of several partitions."""
+    if isinstance(targets[0], np.ndarray):
+        return np.concatenate(targets)
+    import pandas as pd
+
+    return pd.concat(targets, ignore_index=True)
 
 
 def _together(X, given):
@@ -282,34 +285,15 @@ def _delayed(values, X):
     return list(values.to_delayed().ravel())
 
 
-def _read_partition(gathered, feature_names, labels, schema=None):
-    """A `Partition` of what Dask hands over; None where no row has positive weight.
-
-    Its columns are checked against those of the first one, `schema`.
-    """
+def _read_partition(gathered, feature_names):
+    """A `Partition` of what Dask hands over."""
     number, X, y, given, groups = gathered
     table = as_table(X, feature_names)
     check_length(y, table.n_samples)
     weights = check_weights(given, table.n_samples)
-    if schema is not None:
-        _check_alike(_schema_of(table), schema)
-    kept = weights > 0
     if groups is not None:
-        groups = check_labels(groups, table.n_samples, "groups").astype(labels.dtype)
-        groups = np.searchsorted(labels, groups)
-    part = Partition(number, table, y, weights, groups)
-    return part if kept.all() and len(kept) else _some_rows(part, kept)
-
-
-def _some_rows(part, kept):
-    rows = np.flatnonzero(kept)
-    if len(rows) == 0:
-        return None
-    y = None if part.y is None else rows_of_target(part.y, rows)
-    table = part.table.take(rows)
-    table.names = part.table.names
-    groups = None if part.groups is None else part.groups[rows]
-    return replace(part, table=table, y=y, weights=part.weights[rows], groups=groups)
+        groups = check_labels(groups, table.n_samples, "groups")
+    return Partition(number, table, y, weights, groups)
 
 
 def _schema_of(table):

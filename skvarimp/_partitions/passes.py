@@ -1,8 +1,7 @@
-"""One pass over partitions: a task for each, results merged in a tree."""
+"""One pass: a task for each partition or some features; results merged in a tree."""
 
 from functools import partial, reduce
 
-from skvarimp._partitions.moments import merged
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.tasks import Shared
 
@@ -33,19 +32,19 @@ class Sent:
         self.tasks += dask.persist(task)
 
 
-def passed_over(partitions, function, arguments, sent):
-    """Merge function(partition, *arguments) over all partitions, two by two.
+def passed_over(items, function, arguments, sent):
+    """Merge function(item, *arguments) over all items, two by two.
 
     Runs on the Dask scheduler in force: a cluster where there is a client, else
     threads. The arguments are sent once to each worker. Partial results are merged
-    on the workers, always in the order of the partitions, so that the result does not
+    on the workers, always in the order of the items, so that the result does not
     depend on which task is done first.
 
     Parameters
     ----------
-    partitions : list of Delayed
+    items : list of Delayed, or of other objects
     function : callable
-        Returns None for a partition without rows; else what `merged` takes.
+        Returns None where there is nothing to do; else what `merged` takes.
     arguments : tuple
     sent : Sent
         What of the arguments the workers have already.
@@ -53,12 +52,15 @@ def passed_over(partitions, function, arguments, sent):
     Returns
     -------
     object
-        None where no partition has rows.
+        None where there was nothing to do.
     """
     import dask
 
-    results = _tasks(partitions, function, arguments, sent)
-    join, merging = dask.delayed(_joined, pure=False), Shared(partial(reduce, merged))
+    shared = Shared(function, arguments, apart=sent.values)
+    shared = dask.delayed(_same, pure=False)(shared)
+    run, join = dask.delayed(_run, pure=False), dask.delayed(_joined, pure=False)
+    results = [run(one, shared, *sent.tasks) for one in items]
+    merging = Shared(partial(reduce, merged))
     while len(results) > 1:
         results = [
             join(results[start : start + FAN_IN], merging)
@@ -68,41 +70,27 @@ def passed_over(partitions, function, arguments, sent):
     return result
 
 
-def binned_over(partitions, function, arguments, n_bins, join, sent):
-    """Join what function(partition, *arguments) gives of each bin, on some worker.
-
-    The function returns a list with one result for each bin.
-    """
-    import dask
-
-    of_partitions = _tasks(partitions, function, arguments, sent, n_bins)
-    joined, joining = dask.delayed(_joined, pure=False), Shared(join)
-    of_bins = [joined(list(of_bin), joining) for of_bin in zip(*of_partitions)]
-    return list(dask.compute(*of_bins))
-
-
-def _tasks(partitions, function, arguments, sent, n_bins=None):
-    import dask
-
-    shared = Shared(function, arguments, apart=sent.values)
-    shared = dask.delayed(_same, pure=False)(shared)
-    run = dask.delayed(_run, pure=False, nout=n_bins)
-    return [run(one, shared, n_bins, *sent.tasks) for one in partitions]
+def merged(first, second):
+    """Join dictionaries, which share no key; add all else. None stays None."""
+    if isinstance(first, dict):
+        return first | second
+    if isinstance(first, tuple | list):
+        return type(first)(map(merged, first, second))
+    return None if first is None else first + second
 
 
 def _same(shared):
     return shared
 
 
-def _run(partition, shared, n_bins, *sent):
+def _run(item, shared, *sent):
     function, arguments = shared.parts([one.parts()[0] for one in sent])
     with shared.settings(), no_overflow():
-        result = function(partition, *arguments)
-    return [None] * n_bins if result is None and n_bins else result
+        return function(item, *arguments)
 
 
-def _joined(results, joining):
-    (join,) = joining.parts()
+def _joined(results, merging):
+    (merge,) = merging.parts()
     results = [result for result in results if result is not None]
-    with joining.settings(), no_overflow():
-        return join(results) if results else None
+    with merging.settings(), no_overflow():
+        return merge(results) if results else None

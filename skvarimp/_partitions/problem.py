@@ -1,356 +1,404 @@
-"""`PartitionedProblem`: a model on rows that no one place holds.
+"""`PartitionedProblem`: a problem of donors, whose means are taken over all partitions.
 
-Targets that are too many to be counted one by one are sorted into bins of neighbours,
-each of which is put in order on some worker. With F the distribution function, Gini's
-mean difference is 2 times the integral of F (1 - F): the sum over bins of that within
-the bin and over the gap to the next one.
+The importances of rows that move to the donors' values are means over the rows, so that
+each partition is a walk of its own. `errors.py` says what they vary by.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
 
-from skvarimp._data.statistics import deciles, gini_mean_difference
+from skvarimp._data.statistics import Units, gini_mean_difference
 from skvarimp._data.table import stacked
-from skvarimp._measures.problem import ALL, Problem, compared_with, weighted_median
+from skvarimp._data.validation import check_rows, check_target
+from skvarimp._measures.problem import Problem, compared_with, weighted_median
 from skvarimp._models.model import Model
-from skvarimp._models.registry import read
-from skvarimp._partitions.donors import (
-    MOST_VALUES,
-    ObservedValues,
-    bin_edges,
-    bin_integrals,
-    compared_rows,
-    counted_targets,
-    deviations,
-    draw_in,
-    pool_points,
-    pool_rows,
-    response_moments,
-    rows_around,
-    sum_of_losses,
-)
-from skvarimp._partitions.interactions import InPartitions
-from skvarimp._partitions.moments import weighted_points
-from skvarimp._partitions.walk import (
-    Count,
-    GlobalMove,
-    PartitionedWalk,
-    PartModel,
-    Sums,
-    after_means,
-    moves_on,
-    spans_of,
-)
+from skvarimp._partitions.errors import extend_errors
+from skvarimp._partitions.passes import passed_over
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.further_reductions import Loss, LossDraw
-from skvarimp._response.grid import kind_of
-from skvarimp._response.reductions import Outcome, Range
-from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.rounds import Effort, feature_seeds
-from skvarimp._response.sampling import DonorDraws
+from skvarimp._response.further_reductions import loss_of_rows
+from skvarimp._response.grid import Moves
+from skvarimp._response.mean_curves import PartialDependence
+from skvarimp._response.reductions import RowMean
+from skvarimp._response.walk import run_walk, sample_of, unknown_outcomes
+from skvarimp._running.memory import even_slices
 from skvarimp._running.tasks import Progress
+
+MOST_TARGETS = 2**16  # different targets that are told apart
+MOVED_ROWS = 1000  # that show how far importances move with the donors
+N_SAMPLES = 24  # of the donors: the error of that is known to 15%
 
 
 @dataclass
 class PartitionedProblem(Problem):
-    """A problem whose table is a few rows, which stand for all in `Partitions`.
+    """A problem whose table holds the donors.
 
-    What depends on all rows asks each partition and merges the answers.
+    What is exact asks all rows; what is drawn, and what is shown, the donors alone.
 
     Attributes
     ----------
-    foreseen : list of Feature
-        Counted together as soon as one of them, or the number of rows, is asked for.
+    whole : bool
+        Whether the donors are all rows.
+    share : float
+        Share of the rows that are donors.
     """
 
-    foreseen: list = field(default_factory=list)
-    _counts: dict = field(default_factory=dict, repr=False)
+    partitions: object = None
+    whole: bool = True
+    share: float = 1.0
 
-    @property
-    def n_rows(self):
-        return sum(self.count(()).n_rows.values())
-
-    @property
-    def units(self):
-        """Their weights and groups stay in the partitions."""
-        return self.partitions.units(self.n_rows)
-
-    def part_model(self, features):
-        """What makes the response of each partition; of no features the black box."""
-        fast = features and not isinstance(self.response(features), BlackBoxResponse)
-        return PartModel(self.model, self._form if fast else None, len(self.base))
-
-    @cached_property
-    def _form(self):
-        form = read(self.model, self.table)
-        self.partitions.sent.add(form)
-        return form
-
-    def count(self, features):
-        """The `Count` of all partitions, of the values of some features at least."""
-        for known, count in self._counts.items():
-            if set(features) <= known:
-                return count
-        if set(features) < set(self.foreseen):
-            return self.count(self.foreseen)
-        trees = features and isinstance(self.response(features), TreeResponse)
-        kinds = (False, True) if trees else (False,)
-        arguments = self.part_model(features), list(features), kinds
-        count = self.partitions.passed(Count.of, arguments)
-        self._counts[frozenset(features)] = count
-        return count
-
-    def global_moves(self, features, requests, by_cells=True):
-        """The `GlobalMove` of each feature under each request, by position."""
-        moves = [
-            GlobalMove.of(*both, request)
-            for request in requests
-            for both in zip(self._observed(features, request, by_cells), features)
-        ]
-        names = [repr(m.move.feature.name) for m in moves if m.lacks_values]
-        if names:
-            raise ValueError(
-                f"grid='all' of rows in partitions takes at most {MOST_VALUES} "
-                "distinct values, except in means over the values of trees. There are "
-                f"more in {', '.join(names[:5])}, for example. Use a number of bins "
-                "such as grid=100 or grid='equidistant', or pass a sample, "
-                "X.sample(frac=0.01).compute(), to a measure without `grid`."
-            )
-        return moves
-
-    def uncountable(self, features):
-        count = self.count(features)
-        return [e for e in features if not count.observed[e, False].distinct]
-
-    def _observed(self, features, request, by_cells=True):
-        """The `ObservedValues` of each feature: by cells, where trees need no more."""
-        cells = by_cells and isinstance(self.response(features), TreeResponse)
-        cells &= not any(r.counts_values for r in request.reductions)
-        count = self.count(features)
-        return [
-            count.observed[feature, cells and _takes_all(feature, request)]
-            for feature in features
-        ]
-
-    def moves(self, features, requests):
-        """Donors are rows of the values observed."""
-        return [m.move for m in self.global_moves(features, requests)]
-
-    def move(self, feature, request):
-        """The donors mean nothing on the few rows of `table`."""
-        return self._bare(feature, request).move
-
-    def _bare(self, feature, request):
-        """The `GlobalMove` of a feature, however many its values."""
-        observed = self.count([feature]).observed[feature, False]
-        return GlobalMove.of(observed, feature, request)
-
-    def curves(self, features, feature, request, rows):
-        bare = self._bare(feature, request)
-        move, bare.move = bare.move, replace(bare.move, codes=None)
-        head, model = self.partitions.head, self.part_model(features)
-        response, table, (there,), n_donors = moves_on(head, model, [bare])
-        rows_there, base = n_donors + rows, self.base[:, rows]
-        return move, response.curves(table, rows_there, there, base)
-
-    def distinct_values(self, feature):
-        """Where there are too many values, these are some of them."""
-        move = self.move(feature, ALL)
-        return move.values, move.probabilities
-
-    def deciles(self, feature):
-        return deciles(*self.distinct_values(feature))
-
-    def exact_is_cheap(self, features, request, drawn):
-        """Ranges cannot be estimated from donors."""
-        if isinstance(request.reductions[0], Range):
-            return True
-        observed = zip(features, self._observed(features, request))
-        if not all(o.distinct or not _takes_all(e, request) for e, o in observed):
-            return False
-        return super().exact_is_cheap(features, request, drawn)
-
-    def drawn(self, features, request, reduction, scale, measure):
-        """Rows draw their donors as `draw_in` says."""
-        draw = reduction
-        if isinstance(reduction, Loss):
-            ratio = float(scale[0]) if reduction.relative else None
-            draw = LossDraw(reduction.loss, ratio)
-        n_repeats = Effort.of(measure).n_draws // draw.n_moves
-        measure.response_path_ = self.drawing().path
-        seeds = feature_seeds(measure.random_state, len(features))
-        observed = self._observed(features, request, by_cells=False)
-        pooled = [
-            _takes_all(feature, request) and not o.distinct
-            for feature, o in zip(features, observed)
-        ]
-        if any(pooled):
-            pool = self._pool(int(seeds[0]))
-            ones = np.ones(pool.n_samples)
-            for e in np.flatnonzero(pooled):
-                observed[e] = ObservedValues.of(pool, features[e], ones)
-        moves = [GlobalMove.of(*both, request) for both in zip(observed, features)]
-        no_reductions = [replace(request, reductions=[])]
-        walk = self._walk(self.part_model(()), features, moves, no_reductions)
-        draws = DonorDraws(walk, draw, scale, n_repeats, seeds)
-        with Progress([measure], len(features)) as progress:
-            drawn, largest = self.partitions.passed(draw_in, (pooled, draws))
-            progress.step(len(features))
-        n_rows, outcome = walk.n_rows, Outcome.drawn(len(features), len(scale))
-        for e, of_feature in enumerate(drawn):
-            *points, units = weighted_points(*of_feature.rows, self.units)
-            n_donors = pool.n_samples if pooled[e] else np.inf
-            level = of_feature.importances.mean()
-            finished, _ = of_feature.estimate(
-                points, units, level, moves[e].move, draw, n_donors
-            )
-            finished.importances = finished.importances + reduction.offset
-            finished.n_draws = n_repeats * n_rows
-            finished.directions = of_feature.direction(moves[e].move, largest.values)
-            outcome.store([e], finished)
-        return outcome
-
-    def _pool(self, seed):
-        """Rows drawn from all partitions by their weights, as a `Table`."""
-        count = self.count(())
-        where = pool_points(seed, count.weight), spans_of(count.weights)
-        tables = self.partitions.passed(pool_rows, where)
-        pool = stacked([tables[number] for number in sorted(tables)])
-        pool.names = self.table.names
-        return pool
-
-    def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
-        """The scheduler of Dask says where."""
-        moves = self.global_moves(features, requests)
-        walk = self._walk(self.part_model(features), features, moves, requests)
-        walk = after_means(walk, self.partitions)
-        with Progress(measures, len(moves)) as progress:
-            sums = self.partitions.passed(Sums.of, (walk,))
-            outcomes = walk.finished(sums, [request.scales for request in requests])
-            progress.step(len(moves))
-        return outcomes
-
-    def _walk(self, model, features, moves, requests):
-        """What walks over each partition."""
-        count, level = self.count(features), np.zeros(len(self.base))
-        if any(r.uses_squares for request in requests for r in request.reductions):
-            level = np.array([m.means[0, 0] for m in self._response_moments[0]])
-        categorical = [
-            kind_of(self.table, feature, request.categorical).categorical
-            for request in requests
-            for feature in features
-        ]
-        return PartitionedWalk(
-            model,
-            features,
-            moves,
-            categorical,
-            [request.reductions for request in requests],
-            spans_of(count.n_rows),
-            count.weight,
-            "y" in vars(self),
-            level,
-            self.units,
+    @classmethod
+    def of(cls, partitions, estimator, response_method):
+        """That of a model; the partitions' own tasks ask it for its response."""
+        table, n_rows = partitions.table, partitions.table.n_samples
+        of_rows = partitions.sample_weight, partitions.groups
+        weights, kept, labels = check_rows(*of_rows, n_rows)
+        model = Model(estimator, response_method, y=partitions.y)
+        if not kept.all():
+            table, weights = table.take(np.flatnonzero(kept)), weights[kept]
+            table.names = partitions.table.names
+        with partitions.naming(partitions.head.number):
+            level = model.unmoved(partitions.head.table).mean(axis=1)
+        partitions.sent.add(estimator)
+        partitions.sent.add(table)
+        found, sums = partitions.passed(_responses, model, level, partitions.chosen)
+        base = np.hstack([found[number][0] for number in sorted(found)])
+        total = weights.sum()
+        problem = cls(
+            table, model, partitions.y, weights / total, total, base, kept, labels
         )
+        problem.partitions, problem.share = partitions, partitions.share
+        problem.whole = partitions.whole
+        largest = np.max([size for _, size in found.values()], axis=0)
+        first, second = sums[1:] / partitions.weight
+        problem.all_responses = second - first**2, largest
+        return problem
 
-    @cached_property
-    def _response_moments(self):
-        """`Moments` of each output, and its largest size."""
-        moments, size = self.partitions.passed(response_moments, (self.model,))
-        return moments, size.values
+    def __getstate__(self):
+        return {**super().__getstate__(), "partitions": None}
 
-    def interactions(self, moved, n_columns, joint, sets, request):
-        """The statistics of pairs and triples, see `InPartitions`."""
-        return InPartitions(self, moved, n_columns, joint, sets, request)
+    def in_one_place(self, what, way_out="leave it out"):
+        self.partitions.refuse(what, way_out)
+
+    def response(self, features, n_moves=1):
+        """Its path says where the donors come from."""
+        key = tuple(features)
+        if key not in self._responses:
+            made = copy(super().response(features, n_moves))
+            made.path += self.partitions.note
+            self._responses[key] = made
+        return self._responses[key]
+
+    def drawing(self, done="drawn rows"):
+        return super().drawing(done + self.partitions.note)
 
     def spread(self):
-        moments, size = self._response_moments
-        variances = [of_one.root[0, 0] ** 2 for of_one in moments]
-        return np.array(variances) / moments[0].weights.sum(), size
+        return super().spread() if self.whole else self.all_responses
+
+    def _statistics(self, contrast):
+        if self.whole:
+            return super()._statistics(contrast)
+        # what is wrong with any y is no fault of one partition
+        compared_with(self.model, lambda: self.y, self.base)
+        if contrast == "range":
+            return [float(np.ptp(targets.values)) for targets in self._targets]
+        return [gini_mean_difference(*targets.shares) for targets in self._targets]
 
     @cached_property
     def _targets(self):
-        """`ObservedValues` of what each output is compared with."""
-        return self.partitions.passed(counted_targets, (self.model, len(self.base)))
-
-    def _statistics(self, contrast):
-        # what is wrong with any y is no fault of one partition
-        compared_with(self.model, self.partitions.head.target, self.base)
-        if contrast == "range":
-            return [float(np.ptp(o.rows.column(0))) for o in self._targets]
-        return [self._gini(row, o) for row, o in enumerate(self._targets)]
-
-    def _gini(self, row, observed):
-        """Gini's mean difference of one output's targets, whatever their number."""
-        known, total = observed.rows.column(0), observed.masses.sum()
-        if observed.distinct:
-            return gini_mean_difference(known, observed.masses / total)
-        values = partial(
-            compared_rows, model=self.model, n_outputs=len(self.base), row=row
-        )
-        reduce = partial(bin_integrals, total=total)
-        bins = self.partitions.in_bins(values, bin_edges(observed, self.n_rows), reduce)
-        result, below, last = 0.0, 0.0, None
-        for first, end, mass, even, squares in filter(None, bins):
-            if last is not None:
-                result += (first - last) * below * (1.0 - below)
-            # of (below + c) (1 - below - c), with c the mass of the bin up to a value
-            result += (end - first) * below * (1.0 - below)
-            result += (1.0 - 2.0 * below) * even - squares
-            below, last = below + mass, end
-        return 2.0 * result
-
-    def mean_loss(self, loss):
-        total, weight = self.partitions.passed(sum_of_losses, (self.model, loss))
-        return float(total / weight)
+        """`Targets` that each output is compared with."""
+        found = self.partitions.passed(_targets, self.model)
+        return found
 
     def _relative_deviation(self, y):
-        arguments = self.model, self._median()
-        around, off = self.partitions.passed(deviations, arguments)
-        return None if around == 0 else float(1.0 - off / around)
+        if self.whole:
+            return super()._relative_deviation(y)
+        (targets,) = self._targets
+        values, shares = targets.shares
+        around = shares @ np.abs(values - weighted_median(values, shares))
+        off = self.partitions.passed(_loss, self.model, _distance)
+        return (
+            None if around == 0 else float(1.0 - off / self.partitions.weight / around)
+        )
 
-    def _median(self):
-        """The weighted median of y."""
-        (observed,) = self._targets
-        values, masses = observed.rows.column(0), observed.masses
-        if not observed.distinct:
-            # the ends of a range that surely holds it, a few steps of the sketch away
-            below = np.cumsum(masses)
-            low, high = np.searchsorted(below, below[-1] * np.array([0.49, 0.51]))
-            ends = values[max(low - 1, 0)], values[min(high + 1, len(values) - 1)]
-            outside, inside = self.partitions.passed(rows_around, ends)
-            pieces = [(np.array(ends), outside), *inside.values()]
-            values, masses = map(np.concatenate, zip(*pieces))
-        return weighted_median(values, masses)
+    def mean_loss(self, loss):
+        if self.whole:
+            return super().mean_loss(loss)
+        of_rows = partial(loss_of_rows, loss)
+        return float(
+            self.partitions.passed(_loss, self.model, of_rows) / self.partitions.weight
+        )
+
+    def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
+        """As tasks of Dask's scheduler: donors by features, others by partitions."""
+        response, n_features = self.response(features), len(features)
+        n_tasks = len(self.partitions.delayed) if self.whole else 1
+        parts = [
+            features[some]
+            for some in even_slices(n_features, -(-n_features // n_tasks))
+        ]
+        outcomes = unknown_outcomes(n_features, [r.scales for r in requests])
+        arguments = self, response, requests, keep_rows
+        with Progress(measures, n_features * len(requests)) as progress:
+            found = passed_over(parts, _walk_of_donors, arguments, self.partitions.sent)
+            for part in parts:
+                places = [features.index(feature) for feature in part]
+                for of_request, new in zip(outcomes, found[part[0]]):
+                    for outcome, one in zip(of_request, new):
+                        outcome.store(places, one)
+            if not self.whole:
+                self._complete(outcomes, response, features, requests)
+            progress.step(n_features * len(requests))
+        return outcomes
+
+    def _complete(self, outcomes, response, features, requests):
+        """Take the importances of all rows in place of those of the donors."""
+        weight = self.partitions.weight
+        arguments = self, response, features, requests, self.partitions.chosen
+        others = self.partitions.passed(_walk_of_others, *arguments)
+        if others is None:
+            return
+        own, moves = self.total_weight / weight, self.moves(features, requests)
+        walk = self.walk(response, features, requests)
+        for r, (request, of_request) in enumerate(zip(requests, outcomes)):
+            found, known = iter(others[r]), _means_of(request).reductions
+            for reduction, outcome, scale in zip(
+                request.reductions, of_request, request.scales
+            ):
+                if reduction not in known:
+                    continue
+                means, curves = next(found)
+                outcome.importances = own * outcome.importances + means / weight
+                for e, curve in enumerate(curves):
+                    outcome.curves[e] = own * outcome.curves[e] + curve / weight
+                    if not isinstance(reduction, PartialDependence):
+                        continue
+                    position = r * len(features) + e
+                    kind = reduction.for_kind(moves.kind(position).categorical)
+                    sample = sample_of(walk, [moves[position]], scale)
+                    spread = kind.spread(outcome.curves[e][np.newaxis], sample)[0]
+                    outcome.importances[e] = spread / scale
+
+    def joined(self, part):
+        """The donors and further rows as a problem of their own."""
+        table = stacked([self.table, part.table])
+        table.names, n = self.table.names, len(self.weights) + len(part.weights)
+        base = np.hstack([self.base, self.model.unmoved(part.table)])
+        return Problem(
+            table, self.model, None, np.full(n, 1 / n), n, base, np.ones(n, dtype=bool)
+        )
 
 
-def _takes_all(feature, request):
-    """Whether a feature moves through all of its observed values."""
-    grid = request.grid
-    if isinstance(grid, Mapping):
-        return feature.name not in grid
-    return isinstance(grid, str) and grid == "all"
+def _is_mean(reduction):
+    """Whether importances, or the curves that they follow from, are means over rows."""
+    return isinstance(reduction, RowMean | PartialDependence)
 
 
-def partitioned_problem(estimator, partitions, features, response_method):
-    """A problem of a model on rows in partitions, some of whose features are known."""
-    head = partitions.head
-    partitions.sent.add(estimator)
-    model = Model(estimator, response_method, y=head.y)
-    with partitions.naming(head.number):
-        base = model.unmoved(head.table)
-    n_rows = head.table.n_samples
-    return PartitionedProblem(
-        head.table,
-        model,
-        head.y,
-        np.full(n_rows, 1 / n_rows),
-        np.nan,
-        base,
-        np.ones(n_rows, dtype=bool),
-        partitions=partitions,
-        foreseen=features,
+def _means_of(request, n_rows=None):
+    """A request for those reductions alone that are such means.
+
+    Within subgroups, to which only donors belong, there are none. With `n_rows`, of so
+    many rows, of which no error is asked.
+    """
+    pairs = zip(request.reductions, request.scales)
+    pairs = [pair for pair in pairs if _is_mean(pair[0]) and not callable(request.grid)]
+    reductions, scales = [q for q, _ in pairs], [scale for _, scale in pairs]
+    if n_rows is not None:
+        reductions = [
+            type(q).over(q.statistic, n_rows, 1)
+            if isinstance(q, PartialDependence)
+            else q
+            for q in reductions
+        ]
+    return replace(request, reductions=reductions, scales=scales)
+
+
+def _walk_of_donors(features, problem, response, requests, keep_rows):
+    """The outcomes of some features, all of whose rows are donors."""
+    keep_rows |= not problem.whole and problem.units.groups is not None
+    outcomes = run_walk(problem.walk(response, features, requests, keep_rows))
+    if problem.whole:
+        return {features[0]: outcomes}
+    deviations = iter(_deviations(problem, response, features, requests))
+    for request, of_request in zip(requests, outcomes):
+        means = _means_of(request).reductions
+        for reduction, outcome in zip(request.reductions, of_request):
+            if reduction in means:
+                extend_errors(outcome, next(deviations), problem)
+            outcome.influences = outcome.contributions = outcome.effects = None
+            outcome.skewness = None
+    return {features[0]: outcomes}
+
+
+def _deviations(problem, response, features, requests):
+    """How far importances move with the donors: (n_samples, n_features, n_outputs).
+
+    One array for each reduction whose importances are means. A sample of the donors
+    deviates from all of them as they deviate from all rows, if its size makes both
+    variances alike: 1 / size - 1 / n_donors = 1 / n_donors - 1 / n_rows.
+    """
+    n, random = len(problem.weights), np.random.default_rng(0)
+    rows = np.sort(random.choice(n, min(n, MOVED_ROWS), replace=False))
+    asked = [_means_of(request, len(rows)) for request in requests]
+    walk = problem.walk(response, features, asked)
+    y = None if walk.y is None else walk.y[rows]
+
+    def importances(donors):
+        moves = MovesToDonors(problem, features, requests, donors)
+        found = run_walk(_of_others(walk, moves, rows, problem.weights[rows], y))
+        return [outcome.importances for of_one in found for outcome in of_one]
+
+    size = round(n / (2.0 - problem.share))
+    samples = [
+        importances(np.sort(random.choice(n, size, replace=False)))
+        for _ in range(N_SAMPLES)
+    ]
+    everywhere = importances(np.arange(n))
+    return [np.stack(of_one) - of_all for *of_one, of_all in zip(*samples, everywhere)]
+
+
+class MovesToDonors(Moves):
+    """Moves of other rows to the values of some donors.
+
+    Parameters
+    ----------
+    problem : PartitionedProblem
+    features : list of Feature
+    requests : list of Request
+    donors : ndarray of int
+        Rows of the problem's table.
+    """
+
+    def __init__(self, problem, features, requests, donors):
+        self.donors = donors
+        weights = problem.weights[donors]
+        super().__init__(
+            problem.table.take(donors),
+            weights / weights.sum(),
+            features,
+            [request.grid for request in requests],
+            [request.categorical for request in requests],
+        )
+
+    def __getitem__(self, position):
+        move = super().__getitem__(position)
+        if (rows := move.donors) is not None:
+            rows = np.where(rows >= 0, self.donors[rows], -1)
+        return replace(move, donors=rows, codes=None)
+
+
+def _of_others(walk, moves, rows, weights, y):
+    """A walk over some rows of the table that are no donors."""
+    weights, base = weights / weights.sum(), walk.base[:, rows]
+    units = Units(len(rows), weights)
+    return replace(
+        walk, moves=moves, rows=rows, weights=weights, base=base, units=units, y=y
     )
+
+
+def _walk_of_others(part, problem, response, features, requests, chosen):
+    """Importances and curves of the rows that are no donors, times their weight."""
+    number, part = part.number, part.positive()
+    if part is None:
+        return None
+    others = np.delete(np.arange(len(part.weights)), chosen[number])
+    if (part := part.some(others)) is None:
+        return None
+    joined, n_donors, n_rows = problem.joined(part), len(problem.weights), len(others)
+    if not isinstance(response, BlackBoxResponse):
+        response = joined.response(features)
+    asked = [_means_of(request, n_rows) for request in requests]
+    moves = MovesToDonors(problem, features, requests, np.arange(n_donors))
+    y = None
+    if "y" in vars(problem):
+        y = check_target(part.y, n_rows, structured=True)
+    walk, rows = joined.walk(response, features, asked), n_donors + np.arange(n_rows)
+    found = run_walk(_of_others(walk, moves, rows, part.weights, y))
+    weight = part.weights.sum()
+    return [
+        [
+            (weight * o.importances, [weight * curve for curve in o.curves or []])
+            for o in of_request
+        ]
+        for of_request in found
+    ]
+
+
+def _responses(part, model, level, chosen):
+    """Responses of donors, and the largest of all; sums of weights and of moments."""
+    number, part = part.number, part.positive()
+    if part is None:
+        return None
+    base = model.unmoved(part.table)
+    shifted = base - level[:, np.newaxis]
+    sums = np.stack([shifted**0, shifted, shifted**2]) @ part.weights
+    donors = base[:, chosen[number]] if chosen else base
+    return {number: (donors, np.abs(base).max(axis=1))}, sums
+
+
+def _loss(part, model, loss):
+    """Weighted sum of the losses of the unmoved rows."""
+    part = part.positive()
+    if part is None:
+        return None
+    y = check_target(part.y, len(part.weights), structured=True)
+    return part.weights @ loss(y, model.unmoved(part.table))
+
+
+def _distance(y, base):
+    return np.abs(y.astype(np.float64) - base[0])
+
+
+@dataclass
+class Targets:
+    """Distinct numbers and their weights; many are joined with their neighbours.
+
+    With the mean of each group in its place, Gini's mean difference loses the square of
+    a group's weight times the difference within it: 1e-9 of it or less.
+
+    Attributes
+    ----------
+    values, weights : ndarray of shape (n,)
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+
+    def __add__(self, other):
+        values = np.concatenate([self.values, other.values])
+        weights = np.concatenate([self.weights, other.weights])
+        return Targets(values, weights).joined()
+
+    def joined(self):
+        """The same, ascending, with at most about `MOST_TARGETS` values."""
+        values, group = np.unique(self.values, return_inverse=True)
+        weights = np.bincount(group, self.weights)
+        if len(values) > MOST_TARGETS:
+            middle = np.cumsum(weights) - weights / 2
+            group = 1 + (middle * (MOST_TARGETS / weights.sum())).astype(np.intp)
+            group[0], group[-1] = 0, group[-1] + 1  # the ends stay as they are
+            first = np.flatnonzero(np.diff(group, prepend=-1))
+            sums = np.add.reduceat(weights * (values - values[0]), first)
+            weights = np.add.reduceat(weights, first)
+            values = values[0] + sums / weights
+        return Targets(values, weights)
+
+    @property
+    def shares(self):
+        """Values and their probabilities."""
+        return self.values, self.weights / self.weights.sum()
+
+
+def _targets(part, model):
+    part = part.positive()
+    if part is None:
+        return None
+    n_rows = len(part.weights)
+    target = partial(check_target, part.y, n_rows)
+    base = model.unmoved(part.table)
+    return [
+        Targets(of_one, part.weights).joined()
+        for of_one in compared_with(model, target, base)
+    ]

@@ -26,7 +26,7 @@ from scipy.special import xlogy
 from skvarimp._data.statistics import centred, variance
 from skvarimp._models.labels import indicators, positions, watched
 from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.reductions import Draw, RowMean, State
+from skvarimp._response.reductions import RowMean, State
 from skvarimp._running.guards import users_code
 
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps  # as in scikit-learn's log_loss
@@ -299,39 +299,6 @@ class CallableLoss(RowLoss):
                 f"{self.name}."
             )
         return of_rows.reshape(n_rows, n_cells)
-
-
-@dataclass(frozen=True, eq=False)
-class LossDraw(Draw):
-    """One draw of permutation importance: loss(y, f(x; V)) - loss(y, f(x)).
-
-    Parameters
-    ----------
-    loss : callable
-    reference : float, default=None
-        Mean loss of the unmoved rows, where draws are divided by it.
-    """
-
-    loss: object
-    reference: float | None = None
-
-    n_moves = 1
-    donor_factor = 1
-
-    def contribution(self, base, moved, y):
-        both = np.stack([moved[0], base], axis=2)
-        losses = self.loss(y[:, np.newaxis], both)
-        return (losses[:, 0] - losses[:, 1])[np.newaxis]
-
-    def unmoved(self, base, y):
-        """The loss of each row, where draws are divided by it."""
-        return 0.0 if self.reference is None else loss_of_rows(self.loss, y, base)
-
-    def further_influence(self, theta, unmoved):
-        """A row also moves the mean loss that a ratio is divided by."""
-        if self.reference is None:
-            return 0.0
-        return -theta * (unmoved / self.reference - 1.0)
 
 
 def loss_of_rows(loss, y, base):

@@ -35,11 +35,10 @@ BLOCK_ROWS = 2**16  # drawn together
 
 
 @lru_cache(maxsize=2)  # reductions are made anew for each feature
-def signed_groups(n_rows, n_groups, start, stop):
-    """The signs of some rows, and the groups in which they are added up.
+def signed_groups(n_rows, n_groups):
+    """The signs of the rows, and the groups in which they are added up.
 
-    They are drawn for one block of rows after another, so that a row always gets the
-    same ones, whichever part of the rows is asked for.
+    They are drawn for one block of rows after another.
 
     Parameters
     ----------
@@ -47,25 +46,21 @@ def signed_groups(n_rows, n_groups, start, stop):
         All rows.
     n_groups : int
         At most `n_rows`; with as many groups as rows each holds one row.
-    start, stop : int
-        The first row asked for, and the first one behind.
 
     Returns
     -------
-    signs : ndarray of shape (n_part,)
+    signs : ndarray of shape (n_rows,)
         -1.0 or 1.0.
-    groups : ndarray of shape (n_part,)
+    groups : ndarray of shape (n_rows,)
     """
-    first = start // BLOCK_ROWS * BLOCK_ROWS
     signs, groups = [], []
-    for block in range(first, stop, BLOCK_ROWS):
+    for block in range(0, n_rows, BLOCK_ROWS):
         n_block = min(BLOCK_ROWS, n_rows - block)
         # fixed seeds: standard errors must not vary between runs
         random = np.random.RandomState(block // BLOCK_ROWS)
         groups.append((block + random.permutation(n_block)) % n_groups)
         signs.append(random.choice([-1.0, 1.0], n_block))
-    mine = slice(start - first, stop - first)
-    return np.concatenate(signs)[mine], np.concatenate(groups)[mine]
+    return np.concatenate(signs), np.concatenate(groups)
 
 
 SKETCH_SIZE = 5_000_000  # numbers kept per feature and output for the standard error
@@ -169,7 +164,6 @@ class PartialDependence(WithStatistic):
     statistic: str = "std"
     n_groups: int = 200
     n_rows: int = 0
-    part: slice | None = None
     units: Units | None = field(default=None, compare=False)
 
     needs = "moments"
@@ -219,29 +213,19 @@ class PartialDependence(WithStatistic):
         factors = signs[rows] * weights
         return "sketch", factors, groups[rows] % n_groups, n_groups
 
-    def for_part(self, part, units=None):
-        """The rows keep the signs that they have among all rows."""
-        return replace(self, part=part, units=units)
-
-    def for_sums(self, signed, groups, n_groups):
-        """The reduction for sums of all rows by group, instead of the rows."""
-        reduction = replace(self, n_rows=len(signed), n_groups=n_groups)
-        vars(reduction)["drawn"] = signed, groups
-        return reduction
-
     @cached_property
     def drawn(self):
         """The signs of the rows and their groups, (n_rows,) each."""
-        part, units = self.part or slice(0, self.n_rows), self.units
+        units = self.units
         if units is None or units.groups is None:
-            return signed_groups(self.n_rows, self.n_groups, part.start, part.stop)
-        signs, groups = signed_groups(units.n, min(self.n_groups, units.n), 0, units.n)
+            return signed_groups(self.n_rows, self.n_groups)
+        signs, groups = signed_groups(units.n, min(self.n_groups, units.n))
         return signs[units.groups], groups[units.groups]
 
     def keeps_apart(self, n_numbers):
         """Whether each row's curve is kept, of so many numbers."""
         fits = 8 * n_numbers * self.n_rows <= working_bytes() / 4
-        return self.n_groups == self.n_rows and fits and self.part is None
+        return self.n_groups == self.n_rows and fits
 
     def n_kept(self, n_numbers):
         """How many rows, or as many groups as fit, of so many numbers are kept."""

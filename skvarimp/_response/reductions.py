@@ -124,8 +124,6 @@ class Sample:
         Whether `Outcome` is to hold the numbers of single rows.
     parts : ndarray of shape (n_rows,) or None
         The part of each row, where rows are donors of their own part only.
-    squares : ndarray of shape (n_outputs, n_rows) or None
-        `squared_deviations` where they do not follow from `base`.
     directions : callable or None
         Of mean curves over the cells.
     """
@@ -140,13 +138,10 @@ class Sample:
     level: np.ndarray
     keep_rows: bool = False
     parts: np.ndarray | None = None
-    squares: np.ndarray | None = None
     directions: object = None
 
     def squared_deviations(self):
         """Squared deviations of the rows' response from its mean."""
-        if self.squares is not None:
-            return self.squares
         return (self.base - self.level[:, np.newaxis]) ** 2
 
     def as_donors(self, rows, cells):
@@ -212,22 +207,6 @@ class Sample:
         return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
 
 
-class Draw:
-    """What is drawn: (row, `n_moves` donors) and what they add to the importance."""
-
-    def contribution(self, base, moved, y):
-        """(n_outputs, n) from the moved responses, a list of (n_outputs, n)."""
-        raise NotImplementedError
-
-    def unmoved(self, base, y):
-        """What `further_influence` must know of each unmoved row, (n_rows,); or 0."""
-        return 0.0
-
-    def further_influence(self, theta, unmoved):
-        """Influence of the rows, (n_rows,), through what the mean is divided by."""
-        return 0.0
-
-
 class Reduction:
     """A number per feature and output from the ICE curves; see the module's table.
 
@@ -261,10 +240,6 @@ class Reduction:
 
     def for_kind(self, categorical):
         """For features that are categorical, or for those that are not."""
-        return self
-
-    def for_part(self, part, units=None):
-        """The reduction for a walk over a slice of the rows, with their `Units`."""
         return self
 
     def reduce(self, shape):
@@ -331,28 +306,20 @@ class RowMean(Reduction):
 
 
 @dataclass(frozen=True)
-class Pairs(RowMean, Draw):
+class Pairs(RowMean):
     """Mean over rows of the Gini mean difference of the row's curve (Huh & Lee)."""
 
     primitive = "pairs"
     n_moves = 2
     donor_factor = 2
 
-    def contribution(self, base, moved, y):
-        """Huh & Lee, section 2: \\|f(x; V') - f(x; V'')\\|."""
-        return np.abs(moved[0] - moved[1])
-
 
 @dataclass(frozen=True)
-class Observed(RowMean, Draw):
+class Observed(RowMean):
     """Mean distance of moved and unmoved response (Lemaire & Clérot, eq. 2)."""
 
     primitive = "distances"
     donor_factor = 1
-
-    def contribution(self, base, moved, y):
-        """Lemaire & Clérot, section II.C: \\|f(x) - f(x; V)\\|."""
-        return np.abs(moved[0] - base)
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,6 @@ class Walk:
         Whether the numbers of single rows are wanted, too.
     final : bool
         Whether all rows are evaluated, and `Walker.run` may give `Outcome`.
-    means : dict
-        Position -> mean curve of all rows and its slope, where some are evaluated.
     """
 
     response: object
@@ -62,7 +60,6 @@ class Walk:
     scales: list = field(default_factory=list)
     keep_rows: bool = False
     final: bool = False
-    means: dict = field(default_factory=dict)
 
     @property
     def n_features(self):

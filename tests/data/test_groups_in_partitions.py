@@ -18,7 +18,7 @@ from skvarimp import (
     SobolImportance,
 )
 from skvarimp._data.statistics import Units
-from skvarimp._partitions.moments import GroupSums
+from skvarimp._partitions.errors import whole_errors
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
@@ -61,7 +61,7 @@ def in_parts(values):
 
 @pytest.mark.parametrize(("measure", "model"), CASES, ids=str)
 def test_errors_are_those_of_memory(measure, model):
-    """Up to rounding, as there are fewer groups than buckets."""
+    """Up to rounding, as all rows are donors."""
     y = X[:, 2] if model is SOFTMAX else Y
     rows = {"sample_weight": WEIGHTS, "groups": GROUPS}
     with dask.config.set(scheduler="synchronous"):
@@ -81,34 +81,29 @@ def test_errors_are_those_of_memory(measure, model):
     assert np.any(np.abs(errors / independent.standard_errors_ - 1) > 0.02)
 
 
-def test_sums_of_many_groups_are_unbiased():
-    """Over many draws of signs the mean of the squares is that of the groups."""
-    n_groups, n = 2000, 5000
+def test_errors_of_groups_of_which_donors_are_a_sample():
+    """On average over samples, squared errors are those of all rows."""
+    n_groups, n, share = 300, 1500, 0.4
     random = np.random.default_rng(0)
-    groups = np.concatenate([np.arange(n_groups), random.integers(0, n_groups, 3000)])
-    numbers, weights = random.normal(size=(2, n)), random.random(n)
-    cells = random.integers(0, 3, n)
-    factor, added = np.array([1.0, -0.5]), np.array([0.3, -1.0, 2.0])
-    psi = factor @ numbers + added[cells]
-    exact = np.sum(np.bincount(groups, weights * psi) ** 2)
+    groups = np.concatenate([np.arange(n_groups), random.integers(0, n_groups, 1200)])
+    psi = random.normal(size=(2, n_groups))[:, groups] + random.normal(size=(2, n))
+    psi -= psi.mean(axis=1, keepdims=True)
 
-    def squares(units, cells):
-        sums = GroupSums.of(numbers, weights, cells, len(added), units)
-        points, masses, at, of_point = sums.points()
-        terms = masses * (factor @ points + added[at])
-        return np.sum(np.bincount(of_point, terms) ** 2)
+    def sums(values):
+        return np.array([np.bincount(groups, one / n) for one in values])
 
-    of_rows = Units(n_groups, groups=groups)
-    assert squares(of_rows, cells) == pytest.approx(exact, rel=1e-9)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("skvarimp._partitions.moments.MOST_SUMS", 100)
-        found = []
-        for seed in range(40):  # other groups get other signs
-            order = np.random.default_rng(seed).permutation(n_groups)
-            found.append(squares(Units(n_groups, groups=order[groups]), cells))
-    # of 100 buckets each is known to (2 / 100)^(1/2), their mean to a fortieth of it
-    assert np.mean(found) == pytest.approx(exact, rel=4 * np.sqrt(2 / 100 / 40))
-    assert np.std(found) / exact == pytest.approx(np.sqrt(2 / 100), rel=0.5)
+    # of the groups' sums
+    exact = np.sum(sums(psi) ** 2, axis=1)
+    found = []
+    for _ in range(400):
+        rows = random.choice(n, int(share * n), replace=False)
+        units = Units.of(np.full(len(rows), 1 / len(rows)), groups[rows])
+        found.append(whole_errors(psi[:, rows], units, share) ** 2)
+    error = np.std(found, axis=0) / np.sqrt(len(found))
+    inflation = n_groups / (n_groups - 1)  # of a few groups
+    gap = np.mean(found, axis=0) - exact
+    assert np.all(np.abs(gap) < 4 * error + 3 * (inflation - 1) * exact)
+    assert np.all(np.abs(gap) < 0.03 * exact)
 
 
 @pytest.mark.parametrize(

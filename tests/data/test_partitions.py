@@ -23,17 +23,18 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 
 from skvarimp import (
+    ALEImportance,
     FIRMImportance,
     ImpurityImportance,
     InteractionImportance,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
+    ShapleyImportance,
     SobolImportance,
     compare_importances,
 )
-from skvarimp._partitions import donors, partitions
-from skvarimp._partitions.moments import Moments
+from skvarimp._partitions import partitions, problem
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -62,13 +63,6 @@ def assert_alike(measure, model, X, y, weight=None, rtol=1e-12, cuts=CUTS):
     rows, target, weights = (in_parts(values, cuts) for values in (X, y, weight))
     found = clone(measure).fit(model, rows, target, sample_weight=weights)
     size = max(np.abs(expected.importances_).max(), 1e-4)
-    if getattr(expected, "estimation_", "") == "sampled":
-        # other random numbers: both are near the exact ones
-        exact = clone(measure).set_params(estimation="exact")
-        exact.fit(model, X, y, sample_weight=weight)
-        gap = np.abs(found.importances_ - exact.importances_)
-        assert np.all(gap <= 5 * found.monte_carlo_errors_ + rtol * size)
-        return found
     np.testing.assert_allclose(
         found.importances_, expected.importances_, rtol=0, atol=rtol * size
     )
@@ -169,6 +163,26 @@ MODELS = [
     (Ridge(), "one"),
     (SVR(), "one"),
 ]
+
+
+def test_measures_of_the_donors_alone(numbers):
+    """Curves along bins, and shares of coalitions: of all rows here."""
+    X, y, weight = numbers
+    model = HistGradientBoostingRegressor(max_iter=5, max_depth=2).fit(X, y)
+    for measure in (
+        ALEImportance(n_bins=6),
+        ShapleyImportance(random_state=0),
+        SensitivityImportance(contrast="range", estimation="rows", random_state=0),
+        SensitivityImportance(conditional="subgroups", random_state=0),
+        PermutationImportance(
+            scoring="r2", estimation="sampled", n_draws=4, random_state=0
+        ),
+        SensitivityImportance(estimation="exact", keep_rows=True),
+    ):
+        found = assert_alike(measure, model, X, y, weight)
+        if getattr(measure, "keep_rows", False):
+            expected = clone(measure).fit(model, X, y, sample_weight=weight)
+            np.testing.assert_allclose(found.influences_, expected.influences_)
 
 
 def target_of(kind, X, y):
@@ -318,63 +332,15 @@ def test_values_and_names_of_the_user(numbers):
     assert found.feature_names_in_.tolist() == names
 
 
-@pytest.fixture
-def few_values(monkeypatch):
-    """As if a column of more than 50 values had too many to be counted."""
-    monkeypatch.setattr(donors, "MOST_VALUES", 50)
+# More rows than donors
 
-
-def test_cells_of_trees_have_no_limit(few_values, numbers):
-    """All pairs of rows, whatever the number of values."""
-    X, y, weight = numbers
-    model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
-    for measure in (MEASURES[0], MEASURES[6]):
-        assert_alike(measure, model, X, y, weight)
-
-
-def test_too_many_values_are_refused_by_name(few_values, numbers):
-    """What counts each value, and models that are no trees."""
-    X, y, _ = numbers
-    boosting, svr = HistGradientBoostingRegressor(max_iter=5).fit(X, y), SVR().fit(X, y)
-    with pytest.raises(ValueError, match=r"distinct values.*'x0', 'x1'"):
-        PartialDependenceImportance(grid="all").fit(boosting, in_parts(X))
-    with pytest.raises(ValueError, match=r"distinct values.*'x0'"):
-        MEASURES[0].fit(svr, in_parts(X), in_parts(y))
-    with pytest.raises(ValueError, match=r"'x0:x1'.*There are more.*conditional_std"):
-        InteractionImportance(statistic="h").fit(svr, in_parts(X))
-    with pytest.raises(ValueError, match=r"distinct values.*'x0'"):
-        InteractionImportance(statistic="h_total").fit(svr, in_parts(X))
+N_DONORS = 150
 
 
 @pytest.fixture
-def few_donors(few_values, monkeypatch):
-    """A pool of 50 donors."""
-    monkeypatch.setattr(donors, "N_DONORS", 50)
-
-
-def literal_draws(X, y, weight, seed, n_repeats):
-    """Mean squared error gained by drawn donors of a pool, column by column."""
-    n, (p,) = len(X), X.shape[1:]
-    seeds = np.random.RandomState(seed).randint(2**32, size=p, dtype=np.uint32)
-    share = weight / weight.sum()
-    points = np.random.default_rng([seeds[0], 1]).random(50)
-    pool = [int(np.argmax(u < np.cumsum(share))) for u in sorted(points)]
-    gained = np.zeros(p)
-    for j in range(p):
-        # a column of few values is drawn from by their weights in all rows
-        few = len(set(X[:, j])) <= 50
-        donors, chances = (range(n), share) if few else (pool, np.full(50, 1 / 50))
-        order = sorted(zip(X[donors, j], chances))
-        upper = np.cumsum([chance for _, chance in order])
-        random = np.random.default_rng(seeds[j]).random(n_repeats * n)
-        for t, u in enumerate(random):
-            i = t % n
-            moved = X[i].copy()
-            moved[j] = order[min(np.searchsorted(upper, u), len(order) - 1)][0]
-            before, after = one_output(np.stack([X[i], moved]))
-            gain = (y[i] - after) ** 2 - (y[i] - before) ** 2
-            gained[j] += share[i] * gain / n_repeats
-    return gained
+def few_donors(monkeypatch):
+    """As if there were too many rows to be held."""
+    monkeypatch.setattr(partitions, "MOST_DONORS", N_DONORS)
 
 
 def one_output(X):
@@ -382,87 +348,161 @@ def one_output(X):
     return np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * X[:, 4]
 
 
-def test_donors_of_many_values_come_from_a_pool(few_donors, numbers):
-    """The same rows and donors, however the rows are cut."""
+def literal_means(X, y, weight):
+    """Mean distances of pairs and from the unmoved, squared error gained; by column.
+
+    Of all rows, each moved to the values of each donor.
+    """
+    n, p = X.shape
+    donors = np.random.default_rng(0).choice(n, N_DONORS, replace=False)
+    share, chance = weight / weight.sum(), weight[donors] / weight[donors].sum()
+    pairs, observed, gained = np.zeros((3, p))
+    for j in range(p):
+        for i in range(n):
+            moved = np.repeat(X[i : i + 1], N_DONORS, axis=0)
+            moved[:, j] = X[donors, j]
+            unmoved, curve = one_output(X[i : i + 1]), one_output(moved)
+            gaps = np.abs(curve - curve[:, np.newaxis])
+            pairs[j] += share[i] * (chance @ gaps @ chance)
+            observed[j] += share[i] * (chance @ np.abs(curve - unmoved))
+            losses = (curve - y[i]) ** 2 - (unmoved - y[i]) ** 2
+            gained[j] += share[i] * (chance @ losses)
+    return pairs, observed, gained
+
+
+def test_all_rows_move_to_the_values_of_donors(few_donors, numbers):
+    """The same ones, however the rows are cut."""
     X, y, weight = numbers
     X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-    measure = PermutationImportance(n_draws=4, random_state=3, estimation="sampled")
-    expected = literal_draws(X, y, weight, seed=3, n_repeats=4)
+    options = {"estimation": "exact"}
+    measures = (
+        SensitivityImportance(scale=None, **options),
+        SensitivityImportance(contrast="observed", **options),
+        PermutationImportance(**options),
+    )
+    literal = literal_means(X, y, weight)
     for cuts in ([0, 100, 101, 101, 240, len(X)], [0, 17, len(X)]):
-        parts = (in_parts(values, cuts) for values in (X, y, weight))
-        rows, target, weights = parts
-        found = clone(measure).fit(one_output, rows, target, sample_weight=weights)
-        np.testing.assert_allclose(found.importances_, expected, rtol=0, atol=1e-11)
-        assert found.estimation_ == "sampled"
+        rows, target, weights = (in_parts(v, cuts) for v in (X, y, weight))
+        for measure, expected in zip(measures, literal):
+            found = measure.fit(one_output, rows, target, sample_weight=weights)
+            size = np.abs(expected).max()
+            np.testing.assert_allclose(
+                found.importances_, expected, rtol=0, atol=1e-11 * size
+            )
+            assert f"{N_DONORS} of {len(X)} rows" in found.response_path_
 
 
-@pytest.mark.parametrize(
-    "measure",
-    [
-        PermutationImportance(estimation="sampled", n_draws=4, relative=True),
-        SensitivityImportance(estimation="sampled", n_draws=4, scale=None),
-    ],
-    ids=str,
-)
-def test_errors_of_drawing_from_a_pool(measure, few_donors, numbers):
-    """They are those that repeated fits show, and the importances have no bias."""
-    X, y, _ = numbers
-    n_fits, cuts = 40, [0, 150, 400]
-    exact = clone(measure).set_params(estimation="exact").fit(one_output, X, y)
-    fits = [
-        clone(measure)
-        .set_params(random_state=seed, features=[0, 1])
-        .fit(one_output, in_parts(X, cuts), in_parts(y, cuts))
-        for seed in range(n_fits)
-    ]
-    found = np.array([fit.importances_ for fit in fits])
-    spread = found.std(axis=0, ddof=1)
-    gap = found.mean(axis=0) - exact.importances_[:2]
-    assert np.all(np.abs(gap) < 3.5 * spread / np.sqrt(n_fits))
-    claimed = np.sqrt(np.mean([fit.monte_carlo_errors_**2 for fit in fits], axis=0))
-    np.testing.assert_allclose(claimed, spread, rtol=0.35)
-    errors = np.mean([fit.standard_errors_ for fit in fits], axis=0)
-    np.testing.assert_allclose(errors, exact.standard_errors_[:2], rtol=0.15)
-
-
-def test_bins_of_many_values_are_near(few_values, numbers):
-    """Quantiles are off by less than one part in the number of groups per merge."""
-    X, y, _ = numbers
-    model = Ridge().fit(X, y)
-    measure = SensitivityImportance(grid=10, estimation="exact")
-    expected = clone(measure).fit(model, X, y).importances_
-    found = clone(measure).fit(model, in_parts(X), in_parts(y)).importances_
-    np.testing.assert_allclose(found, expected, rtol=0.1)
-
-
-def test_scale_of_many_values_is_exact(few_values, numbers, monkeypatch):
-    """Gini's mean difference and the median of y, by sorting bins."""
-    monkeypatch.setattr(donors, "BIN_VALUES", 90)
+def test_the_scale_is_that_of_all_rows(few_donors, numbers, monkeypatch):
+    """Also with neighbouring targets joined: it loses the square of their share."""
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
-    for weights in (None, weight):
-        expected = clone(MEASURES[0]).fit(model, X, y, sample_weight=weights)
-        found = assert_alike(MEASURES[0], model, X, y, weights)
-        assert found.scale_ == pytest.approx(expected.scale_, rel=1e-12)
-        assert found.goodness_of_fit_ == pytest.approx(
-            expected.goodness_of_fit_, rel=1e-12
-        )
+    expected = clone(MEASURES[0]).fit(model, X, y, sample_weight=weight)
+    rows, target, weights = map(in_parts, (X, y, weight))
+    for most, rtol in ((2**16, 1e-12), (100, 3e-4)):
+        monkeypatch.setattr(problem, "MOST_TARGETS", most)
+        found = clone(MEASURES[0]).fit(model, rows, target, sample_weight=weights)
+        assert found.scale_ == pytest.approx(expected.scale_, rel=rtol)
+        fit = found.goodness_of_fit_, expected.goodness_of_fit_
+        assert fit[0] == pytest.approx(fit[1], rel=rtol)
+    ends = clone(MEASURES[2]).fit(model, rows, target, sample_weight=weights)
+    assert ends.scale_ == pytest.approx(np.ptp(y[weight > 0]), rel=1e-14)
+    loss = clone(MEASURES[6]).fit(model, rows, target, sample_weight=weights)
+    expected = clone(MEASURES[6]).fit(model, X, y, sample_weight=weight)
+    assert loss.baseline_ == pytest.approx(expected.baseline_, rel=1e-12)
+
+
+def test_curves_are_means_over_all_rows(few_donors, numbers):
+    """At the values of the donors; the statistic follows from them."""
+    X, y, weight = numbers
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
+    measure = PartialDependenceImportance(grid=6, statistic="std", features=[0, 2])
+    found = measure.fit(model, in_parts(X), sample_weight=in_parts(weight))
+    for column, name in ((0, "x0"), (2, "x2")):
+        values, curve = found.curves_[name]
+        for value, height in zip(values, curve):
+            moved = X.copy()
+            moved[:, column] = value
+            mean = np.average(model.predict(moved), weights=weight)
+            assert height == pytest.approx(mean, rel=1e-12)
+        spread = found.importances_[[0, 2].index(column)]
+        assert spread == pytest.approx(np.std(curve, ddof=1), rel=1e-10)
+
+
+def test_impurity_of_all_rows(few_donors, numbers):
+    """Sums are those of all rows, errors are near."""
+    X, y, weight = numbers
+    model = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X[:150], y[:150])
+    measure = ImpurityImportance(rows="unseen")
+    expected = clone(measure).fit(model, X, y, sample_weight=weight)
+    parts = map(in_parts, (X, y, weight))
+    rows, target, weights = parts
+    found = clone(measure).fit(model, rows, target, sample_weight=weights)
+    np.testing.assert_allclose(found.importances_, expected.importances_, atol=1e-12)
+    errors = found.standard_errors_, expected.standard_errors_
+    np.testing.assert_allclose(*errors, rtol=0.25)
+
+
+DEVIATING = [
+    SensitivityImportance(scale=None, estimation="exact"),
+    SensitivityImportance(scale=None, estimation="exact", grid=12),
+    SobolImportance(),
+    SobolImportance(order="first"),
+    PartialDependenceImportance(),
+    PartialDependenceImportance(grid=12),
+    FIRMImportance(n_bins=6),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("measure", DEVIATING, ids=str)
+def test_what_a_sample_of_donors_adds_to_the_errors(measure, monkeypatch):
+    """Deviations from the fit of all rows are as large as the errors say."""
+    monkeypatch.setattr(partitions, "MOST_DONORS", 400)
+    X, y = make_friedman1(4000, n_features=5, random_state=0)
+    model = HistGradientBoostingRegressor(max_iter=15, max_leaf_nodes=8).fit(X, y)
+    gaps, added = [], []
+    for seed in range(15):
+        X, _ = make_friedman1(1200, n_features=5, random_state=seed)
+        whole = clone(measure).fit(model, X)
+        parts = clone(measure).fit(model, in_parts(X, [0, 500, 501, 1200]))
+        gaps.append(parts.importances_ - whole.importances_)
+        added.append(parts.standard_errors_**2 - whole.standard_errors_**2)
+    # both errors are estimates, of which single differences may be small
+    ratios = np.mean(np.square(gaps), axis=0) / np.mean(added, axis=0)
+    assert 0.6 < np.sqrt(ratios.mean()) < 1.1
+
+
+def test_what_needs_all_rows_says_so(few_donors, numbers):
+    """Numbers of single rows, counted predictions, out-of-bag rows."""
+    X, y, _ = numbers
+    model = RandomForestRegressor(3, max_depth=3).fit(X, y)
+    for measure in (
+        PermutationImportance(rows="oob"),
+        SensitivityImportance(estimation="exact", keep_rows=True),
+        SensitivityImportance(estimation="sampled", max_evaluations=10_000),
+        ImpurityImportance(rows="unseen", keep_rows=True),
+        FIRMImportance(keep_rows=True),
+    ):
+        with pytest.raises(ValueError, match=r"in one place.*Pass a sample of at most"):
+            measure.fit(model, in_parts(X), in_parts(y))
 
 
 @pytest.mark.parametrize(
     ("measure", "n_passes"),
     [
-        (SensitivityImportance(scale=None), 2),
-        (PartialDependenceImportance(grid=5), 3),
-        (PermutationImportance(), 3),
-        (PermutationImportance(estimation="sampled"), 3),
-        (InteractionImportance(grid=3), 2),
-        (InteractionImportance(statistic="h"), 3),
-        (ImpurityImportance(rows="unseen"), 2),
+        (SensitivityImportance(scale=None), 4),
+        (PartialDependenceImportance(grid=5), 4),
+        (PermutationImportance(), 5),
+        (PermutationImportance(estimation="sampled"), 4),
+        (InteractionImportance(grid=3), 3),
+        (FIRMImportance(), 2),
+        (ImpurityImportance(rows="unseen"), 3),
     ],
     ids=str,
 )
-def test_passes_over_the_partitions(measure, n_passes, numbers, monkeypatch):
+def test_passes_over_the_partitions(
+    measure, n_passes, few_donors, numbers, monkeypatch
+):
     """As many as the user's guide says: each reads all rows anew."""
     X, y, _ = numbers
     model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
@@ -475,7 +515,7 @@ def test_passes_over_the_partitions(measure, n_passes, numbers, monkeypatch):
     monkeypatch.setattr(partitions, "passed_over", counted)
     needs_y = isinstance(measure, PermutationImportance | ImpurityImportance)
     clone(measure).fit(model, in_parts(X), in_parts(y) if needs_y else None)
-    assert len(passes) - 1 == n_passes  # the first looks at one partition
+    assert len(passes) == n_passes
 
 
 def test_compared_in_one_walk(numbers):
@@ -494,26 +534,6 @@ def test_compared_in_one_walk(numbers):
     compared = found["few/b/standard_error"].sort_index()
     errors = clone(bins).fit(models["few"], X).standard_errors_
     np.testing.assert_allclose(compared, errors, rtol=1e-10)
-
-
-def test_moments_are_those_of_the_rows():
-    """Merged and as points: weights, means and scatter."""
-    rng = np.random.default_rng(0)
-    numbers, weights = rng.standard_normal((3, 50)), rng.random(50)
-    cells = rng.integers(0, 4, 50)
-    first, second = slice(0, 20), slice(20, 50)
-    merged = Moments.of(numbers[:, first], weights[first], cells[first], 5).merged(
-        Moments.of(numbers[:, second], weights[second], cells[second], 5)
-    )
-    points, masses, at = merged.points()
-    for c in range(4):
-        assert masses[at == c].sum() == pytest.approx(weights[cells == c].sum())
-        mean = numbers[:, cells == c] @ weights[cells == c]
-        np.testing.assert_allclose(points[:, at == c] @ masses[at == c], mean)
-    factor = rng.standard_normal(3)
-    added = rng.standard_normal(5)
-    psi, of_points = factor @ numbers + added[cells], factor @ points + added[at]
-    assert masses @ of_points**2 == pytest.approx(weights @ psi**2)
 
 
 class Unhurried:
@@ -617,31 +637,11 @@ def test_targets_must_be_partitioned_alike(numbers):
     with pytest.raises(ValueError, match="has 2 partitions, but X has 5"):
         measure.fit(model, in_parts(pd.DataFrame(X)), da.from_array(y, chunks=200))
     unlike = in_parts(pd.Series(y), [0, 50, 101, 102, 240, 400])
-    with pytest.raises(ValueError, match="Partition 0 of X: y has 50 rows"):
+    with pytest.raises(ValueError, match=r"Partition \d of X: y has \d+ rows"):
         measure.fit(model, in_parts(pd.DataFrame(X)), unlike)
     recut = measure.fit(model, in_parts(X), da.from_array(y, chunks=150))
     expected = clone(measure).fit(model, X, y)
     np.testing.assert_allclose(recut.importances_, expected.importances_, rtol=1e-12)
-
-
-def test_what_needs_all_rows_says_so(numbers):
-    """Scores, out-of-bag rows, kept rows, drawn rows."""
-    X, y, _ = numbers
-    model = RandomForestRegressor(3, max_depth=3).fit(X, y)
-    for measure in (
-        PermutationImportance(scoring="r2"),
-        PermutationImportance(rows="oob"),
-        SensitivityImportance(estimation="exact", keep_rows=True),
-        SensitivityImportance(contrast="range", estimation="rows"),
-        SensitivityImportance(estimation="sampled", tol=0.1),
-        SensitivityImportance(estimation="sampled", keep_rows=True),
-        PartialDependenceImportance(grid=3, pairs=[(0, 1)]),
-        ImpurityImportance(rows="unseen", keep_rows=True),
-        FIRMImportance(method="gaussian"),
-        FIRMImportance(features={"two": [0, 1]}),
-    ):
-        with pytest.raises(ValueError, match=r"in one place"):
-            measure.fit(model, in_parts(X), in_parts(y))
 
 
 @pytest.mark.parametrize("measure", [MEASURES[0], MEASURES[2], MEASURES[6]], ids=str)
@@ -791,33 +791,3 @@ def test_an_interrupted_fit_leaves_nothing_running():
         [sys.executable, script], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.splitlines() == ["interrupted", "0 tasks left"], done.stderr
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("model", ["line", "trees"])
-def test_partial_dependence_takes_bins_of_values_that_cannot_be_counted(model):
-    """By itself, and says of which features; bins are named by number."""
-    random = np.random.default_rng(0)
-    X = np.column_stack([random.random(20_000), random.integers(0, 5, 20_000)])
-    y = 2 * X[:, 0] + X[:, 1]
-    fitted = Ridge() if model == "line" else HistGradientBoostingRegressor(max_iter=3)
-    fitted.fit(X[:500], y[:500])
-    parts = in_parts(X, [0, 9_000, 20_000])
-    found = PartialDependenceImportance().fit(fitted, parts)
-    assert found.grid_ == {"x0": 256, "x1": "all"}
-    assert [len(values) for values, _ in found.curves_.values()] == [256, 5]
-    bins = PartialDependenceImportance(grid=256, features=[0]).fit(fitted, parts)
-    assert found.importances_[0] == bins.importances_[0]
-    whole = PartialDependenceImportance().fit(fitted, X[:300])
-    assert whole.grid_ == {"x0": "all", "x1": "all"}
-
-
-@pytest.mark.thorough
-def test_partial_dependence_of_a_million_distinct_values():
-    """A measure's default never fails on data because they are large."""
-    X = np.random.default_rng(0).permutation(1_000_000)[:, np.newaxis] / 1e6
-    frame = dd.from_pandas(pd.DataFrame(X, columns=["a"]), npartitions=4)
-    model = Ridge(1e-9).fit(pd.DataFrame(X[:99], columns=["a"]), 3 * X[:99, 0])
-    found = PartialDependenceImportance().fit(model, frame)
-    assert found.grid_ == {"a": 256}
-    assert found.importances_[0] == pytest.approx(3 / 12**0.5, rel=0.01)

@@ -605,12 +605,14 @@ def test_a_callback_stops_after_a_repeat():
     np.testing.assert_array_equal(imp.standard_errors_, expected.standard_errors_)
 
 
-def test_rows_in_partitions_are_refused():
-    """With what to do."""
+def test_rows_in_partitions():
+    """The numbers are those of all rows."""
     dask_array = pytest.importorskip("dask.array")
     model, rows = Ridge().fit(X, Y), dask_array.from_array(X, chunks=(20, 5))
-    with pytest.raises(TypeError, match=r"needs all rows in one place.*X\.compute\(\)"):
-        ShapleyImportance().fit(model, rows)
+    found, expected = (ShapleyImportance().fit(model, one) for one in (rows, X))
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+    errors = found.standard_errors_, expected.standard_errors_
+    np.testing.assert_allclose(*errors, rtol=1e-12)
 
 
 def test_constant_response_has_no_shares():

@@ -361,7 +361,7 @@ class ImpurityImportance(BaseImportance):
         unseen = self.rows == "unseen"
         table = as_rows(X, y, sample_weight, groups) if unseen else as_table(X)
         if not isinstance(table, Table):
-            table.fit_trees(self, estimator, y)
+            table.fit_trees(self, estimator)
             return
         self._set_features(table, None, estimator)
         target = check_target(y, table.n_samples)

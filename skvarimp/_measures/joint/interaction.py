@@ -294,8 +294,7 @@ default="auto"
         statistic = self._statistic(problem, moved, joint, sets)
         if sets and response.additive:
             return np.zeros((len(sets), n_outputs))
-        n_jobs = self.n_jobs if problem.partitions is None else None
-        how = (), n_jobs, response.prefer
+        how = (), self.n_jobs, response.prefer
         strengths = np.full((max(len(sets), 1), n_outputs), np.nan)
         with Progress([self], len(used) + len(sets)) as progress:
             alone = {}
@@ -319,8 +318,6 @@ default="auto"
         n_columns = max(len(feature.columns) for feature in joint)
         on_grid = Request(self.grid, [], [], self._categorical)
         request = on_grid if self.statistic == "conditional_std" else None
-        if problem.partitions is not None:
-            return problem.interactions(moved, n_columns, joint, sets, request)
         curves = MeanCurves.over(problem, moved, n_columns)
         if request is None:
             return JointH(curves)

@@ -189,7 +189,8 @@ default="auto"
     keep_rows: bool = False
     max_evaluations: int | None = None
 
-    _has_directions, _drawn_estimation = True, "sampled"
+    _passes_over_partitions = _has_directions = True
+    _drawn_estimation = "sampled"
 
     @property
     def _may_be_negative(self):

@@ -91,9 +91,9 @@ class TreeWalker(Walker):
 
     def _means_serve(self, member):
         """Whether the mean curve over all rows is all that is wanted of a member."""
-        if not self.walk.final:
-            return member.position in self.walk.means
-        return serves(self.response, self.walk, member, len(self.walk.rows))
+        return self.walk.final and serves(
+            self.response, self.walk, member, len(self.walk.rows)
+        )
 
     def _state_bytes(self, member, alone):
         """What is kept of a move until the last row is in, twice while merged."""
@@ -135,7 +135,7 @@ class TreeWalker(Walker):
         def make():
             every = members or [member_of(response, walk, p) for p in positions]
             if self._means_serve(every[0]):
-                return every, walk.means or self._means(every), None
+                return every, self._means(every), None
             return every, None, Strips(response, every)
 
         return self.shared.get(positions, make)
