@@ -1,4 +1,4 @@
-"""Count the words of the user guide and the pages on benchmarks, without code.
+"""Count the words of the user guide and of benchmarks and validation, without code.
 
     python doc/count_words.py doc/_build/html
 
@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 LIMIT = 24_000
-PARTS = ("guide", "project")  # and every page that their toctrees name
+PARTS = ("guide", "validation")  # and every page that their toctrees name
 LEFT_OUT = ("highlight", "toctree-wrapper", "headerlink", "generated-list", "math")
 VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
 

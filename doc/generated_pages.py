@@ -93,8 +93,11 @@ def write_supported_models(app):
         "Classifiers and regressors of scikit-learn that use the black box:",
         "",
     ]
+    reasons = {}
     for of_package in UNREAD.values():
-        lines += [f"- ``{name}``: {reason}." for name, reason in of_package.items()]
+        for name, reason in of_package.items():
+            reasons.setdefault(reason, []).append(f"``{name}``")
+    lines += [f"- {', '.join(names)}: {reason}." for reason, names in reasons.items()]
     target = Path(app.srcdir) / "generated" / "supported_models.inc"
     target.parent.mkdir(exist_ok=True)
     target.write_text("\n".join([*lines, ""]))

@@ -121,11 +121,11 @@ UNREAD = {
             ),
             "it jumps wherever another training row comes near",
         ),
-        "NearestCentroid": "its distances are no sum of functions of one column each",
+        "NearestCentroid": "its distances are not sums of functions of one column each",
     },
     "sklearn.gaussian_process": dict.fromkeys(
         ("GaussianProcessRegressor", "GaussianProcessClassifier"),
-        "its kernel is no function of each column alone",
+        "its kernel does not look at one column at a time",
     ),
     "sklearn.discriminant_analysis": {
         "QuadraticDiscriminantAnalysis": "its scores are products of columns",
