@@ -14,7 +14,7 @@ from skvarimp._data.validation import check_no_data, validate_params
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.response_importance import ResponseImportance, fit_together
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._refits.arguments import named
+from skvarimp._refits.measures import named
 from skvarimp._running.guards import no_overflow, undivided
 from skvarimp._running.tasks import set_callbacks
 from skvarimp._types import AnyEstimator, Matrix

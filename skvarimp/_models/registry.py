@@ -6,6 +6,9 @@ and enter its types here.
 
 import importlib
 
+import numpy as np
+
+from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable, Read
 from skvarimp._models.model import Model, rule_of
 from skvarimp._running.guards import warn
@@ -60,14 +63,14 @@ READERS = {
     "sksurv.ensemble": {
         "sklearn_trees.read_survival_trees": "RandomSurvivalForest ExtraSurvivalTrees",
         "sklearn_trees.read_boosted_survival_trees": "GradientBoostingSurvivalAnalysis",
-        "arrays.read_componentwise": "ComponentwiseGradientBoostingSurvivalAnalysis",
+        "survival.read_componentwise": "ComponentwiseGradientBoostingSurvivalAnalysis",
     },
     "sksurv.linear_model": {
-        "arrays.read_linear": "CoxPHSurvivalAnalysis IPCRidge",
-        "arrays.read_coxnet": "CoxnetSurvivalAnalysis",
+        "linear.read_linear": "CoxPHSurvivalAnalysis IPCRidge",
+        "survival.read_coxnet": "CoxnetSurvivalAnalysis",
     },
     "sklearn.linear_model": {
-        "arrays.read_linear": "LinearRegression Ridge RidgeCV Lasso LassoCV "
+        "linear.read_linear": "LinearRegression Ridge RidgeCV Lasso LassoCV "
         "ElasticNet ElasticNetCV MultiTaskLasso MultiTaskLassoCV MultiTaskElasticNet "
         "MultiTaskElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC "
         "OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV BayesianRidge "
@@ -78,23 +81,25 @@ READERS = {
         "wrappers.read_inside": "RANSACRegressor",
     },
     "sklearn.svm": {
-        "arrays.read_linear": "LinearSVR LinearSVC",
-        "arrays.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
+        "linear.read_linear": "LinearSVR LinearSVC",
+        "kernel_machines.read_support_vectors": "SVR NuSVR SVC NuSVC OneClassSVM",
     },
     "sklearn.discriminant_analysis": {
-        "arrays.read_linear": "LinearDiscriminantAnalysis",
+        "linear.read_linear": "LinearDiscriminantAnalysis",
     },
     "sklearn.cross_decomposition": {
-        "arrays.read_linear": "PLSRegression PLSCanonical CCA",
+        "linear.read_linear": "PLSRegression PLSCanonical CCA",
     },
-    "sklearn.neural_network": {"arrays.read_perceptron": "MLPRegressor MLPClassifier"},
+    "sklearn.neural_network": {
+        "perceptrons.read_perceptron": "MLPRegressor MLPClassifier"
+    },
     "sklearn.naive_bayes": {
-        "arrays.read_linear_naive_bayes": "MultinomialNB ComplementNB",
-        "arrays.read_bernoulli_naive_bayes": "BernoulliNB",
-        "arrays.read_categorical_naive_bayes": "CategoricalNB",
+        "naive_bayes.read_linear_naive_bayes": "MultinomialNB ComplementNB",
+        "naive_bayes.read_bernoulli_naive_bayes": "BernoulliNB",
+        "naive_bayes.read_categorical_naive_bayes": "CategoricalNB",
     },
-    "sklearn.dummy": {"arrays.read_constant": "DummyRegressor DummyClassifier"},
-    "sklearn.kernel_ridge": {"arrays.read_kernel_ridge": "KernelRidge"},
+    "sklearn.dummy": {"linear.read_constant": "DummyRegressor DummyClassifier"},
+    "sklearn.kernel_ridge": {"kernel_machines.read_kernel_ridge": "KernelRidge"},
     "sklearn.semi_supervised": {
         "wrappers.read_inside": "SelfTrainingClassifier",
     },
@@ -221,6 +226,18 @@ def read_one(estimator, method, table):
 def read_all(estimators, method, table):
     """`Read` of each of some estimators, by one method."""
     return [read_one(estimator, method, table) for estimator in estimators]
+
+
+SCORES_FIRST = ("decision_function", "predict_proba", "predict")
+
+
+def score_form(estimator):
+    """The form of an estimator's score, of which the weights are wanted alone."""
+    n_columns = getattr(estimator, "n_features_in_", None)
+    if n_columns is None:
+        raise NotReadable("it has no `n_features_in_`")
+    row = as_table(np.zeros((1, n_columns)))  # weights do not depend on the rows
+    return read(Model(estimator, prefer=SCORES_FIRST), row)
 
 
 def unwrapped(estimator):

@@ -28,14 +28,9 @@ from skvarimp._data.validation import (
 )
 from skvarimp._display.html import DOCUMENTATION
 from skvarimp._measures.sensitivity import SensitivityImportance
-from skvarimp._refits.arguments import (
-    check_one_a_column,
-    check_refittable,
-    measure_constraint,
-    routed,
-    router_of,
-)
-from skvarimp._refits.refits import Refits
+from skvarimp._refits.measures import check_one_a_column, measure_constraint
+from skvarimp._refits.metadata import routed, router_of
+from skvarimp._refits.refits import Refits, check_refittable
 from skvarimp._running.guards import whole_fit
 from skvarimp._running.private_sklearn import CallbackSupportMixin
 from skvarimp._types import Matrix

@@ -15,8 +15,12 @@ from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._measures.losses import LOSSES, make_loss, refused_loss
 from skvarimp._models.labels import as_columns
 from skvarimp._models.model import Model
-from skvarimp._refits.arguments import check_refittable
-from skvarimp._refits.refits import prepare, run_refits, warn_if_stopped
+from skvarimp._refits.refits import (
+    check_refittable,
+    prepare,
+    run_refits,
+    warn_if_stopped,
+)
 from skvarimp._refits.removal import Removal
 from skvarimp._refits.results import LeaveOutImportances
 from skvarimp._running.guards import warn

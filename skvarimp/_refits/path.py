@@ -29,8 +29,8 @@ from skvarimp._display.html import selector_html
 from skvarimp._display.refits import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scorers.lost import is_finite_number
-from skvarimp._refits.arguments import router_of
 from skvarimp._refits.estimators import Delegating, RefittingSelector
+from skvarimp._refits.metadata import router_of
 from skvarimp._refits.refits import Measure, Refits
 from skvarimp._refits.removal import Removal
 from skvarimp._running.guards import users_code

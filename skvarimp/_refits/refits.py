@@ -20,14 +20,8 @@ from sklearn.utils import get_tags
 from skvarimp._data.table import Table, as_table, has_tags, resolve_features
 from skvarimp._data.validation import CONSTRAINTS, check_class_labels, check_target
 from skvarimp._measures.base import BaseImportance
-from skvarimp._refits.arguments import (
-    Passed,
-    check_refittable,
-    checked_instance,
-    measure_constraint,
-    routed,
-    router_of,
-)
+from skvarimp._refits.measures import checked_instance, measure_constraint
+from skvarimp._refits.metadata import Passed, routed, router_of
 from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.guards import users_code, warn
 from skvarimp._running.private_sklearn import (
@@ -43,6 +37,16 @@ from skvarimp._running.tasks import (
 
 # A measure, its name for default parameters, or a function of one's own.
 Measure: TypeAlias = BaseImportance | str | Callable[[Any, Any, Any], ArrayLike]
+
+
+def check_refittable(estimator):
+    """Raise TypeError unless an estimator can be cloned and fitted."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(
+            "`estimator` must be an estimator with a `fit` method, which is cloned and "
+            f"refitted, got {estimator!r:.60}. For one model fitted already use the "
+            "measure's own `fit`."
+        )
 
 
 @dataclass(frozen=True)

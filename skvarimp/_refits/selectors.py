@@ -14,8 +14,8 @@ from sklearn.base import clone
 
 from skvarimp._data.table import as_table
 from skvarimp._measures.base import BaseImportance
-from skvarimp._refits.arguments import measure_constraint
 from skvarimp._refits.estimators import Delegating, RefitsEstimator
+from skvarimp._refits.measures import measure_constraint
 from skvarimp._refits.path import PathSelector
 
 # Signatures of the two selectors name these, too, with the fields that they inherit.

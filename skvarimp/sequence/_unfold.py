@@ -6,7 +6,7 @@ from sklearn.pipeline import Pipeline
 
 from skvarimp._data.table import check_fitted
 from skvarimp._models.forms import NotReadable
-from skvarimp._models.readers.arrays import linear_form
+from skvarimp._models.readers.linear import linear_form
 from skvarimp._models.registry import unwrapped
 from skvarimp._models.transformers import NotAffine, chained
 from skvarimp.sequence._machine import MACHINES, unfold_machine

@@ -589,7 +589,7 @@ QUANTITIES = {
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_axes_name_the_quantity(name):
     """What the number is, of every measure by name."""
-    from skvarimp._refits.arguments import MEASURES
+    from skvarimp._refits.measures import MEASURES
 
     assert set(QUANTITIES) == set(MEASURES)
     model = LinearRegression()

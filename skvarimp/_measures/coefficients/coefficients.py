@@ -28,7 +28,7 @@ from skvarimp._measures.coefficients.weights import WeightImportance, output_nam
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import as_columns
 from skvarimp._models.model import is_classifier
-from skvarimp._models.readers.arrays import linear_form
+from skvarimp._models.readers.linear import linear_form
 from skvarimp._models.registry import unwrapped
 from skvarimp._running.guards import warn
 

@@ -20,7 +20,7 @@ from skvarimp._measures.behind_transformers import (
 )
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import names_in, target_names
-from skvarimp._models.readers.arrays import layer_weights
+from skvarimp._models.readers.perceptrons import layer_weights
 from skvarimp._models.registry import unwrapped
 from skvarimp._types import AnyEstimator, Matrix
 

@@ -15,7 +15,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.links import NoGradient
 from skvarimp._models.model import RESPONSE_METHODS, Model
-from skvarimp._models.readers import arrays
+from skvarimp._models.readers import kernel_machines
 from skvarimp._models.registry import read, reader_of, unwrapped
 from skvarimp.exceptions import ResponseWarning
 
@@ -84,7 +84,7 @@ def test_an_attribute_that_was_renamed_ends_in_the_black_box(estimator, monkeypa
     estimator.fit(X, Y)
     measures = SensitivityImportance(scale=None, grid=3), DerivativeImportance()
     right = [measure.fit(estimator, X).importances_ for measure in measures]
-    monkeypatch.setattr(arrays, "private", lambda model, _: model._renamed)
+    monkeypatch.setattr(kernel_machines, "private", lambda model, _: model._renamed)
     for measure, expected in zip(measures, right):
         with pytest.warns(ResponseWarning, match="no attribute '_renamed'") as caught:
             measure.fit(estimator, X)
@@ -109,5 +109,5 @@ def test_unwrapped_is_the_model_inside():
 
 def test_a_subclass_is_not_its_base():
     """It may predict otherwise; only the exact type has a reader."""
-    assert reader_of(Ridge()) == "arrays.read_linear"
+    assert reader_of(Ridge()) == "linear.read_linear"
     assert reader_of(type("Ridge", (Ridge,), {})()) is None

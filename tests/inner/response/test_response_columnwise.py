@@ -50,7 +50,7 @@ from skvarimp._data.table import resolve_features
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models import registry as _registry
 from skvarimp._models.forms import Form
-from skvarimp._models.readers import arrays as _readers
+from skvarimp._models.readers import linear as _readers
 from skvarimp._models.transformers import NotColumnwise, sources
 from skvarimp._response import lowering as _lowering
 from skvarimp._response.contract import BlackBoxResponse
@@ -75,7 +75,7 @@ def neighbours_lowered(monkeypatch):
     monkeypatch.setattr(_readers, "_stand_in", lambda *_: StandIn(), raising=False)
     monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
     names = ("KNeighborsRegressor", "KNeighborsClassifier")
-    neighbours = dict.fromkeys(names, "arrays._stand_in")
+    neighbours = dict.fromkeys(names, "linear._stand_in")
     monkeypatch.setitem(_registry.REGISTRY, "sklearn.neighbors", neighbours)
 
 

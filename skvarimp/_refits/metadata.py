@@ -1,0 +1,103 @@
+"""Metadata that refits pass on to the estimator, the measure and others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.validation import has_fit_parameter
+
+from skvarimp._data.table import as_array
+from skvarimp._data.validation import check_sample_weight
+from skvarimp._measures.base import BaseImportance
+from skvarimp._refits.measures import named
+
+# The method of each part that metadata may go to, in the order of `Passed`.
+METHODS = dict(estimator="fit", measure="fit", scorer="score", splitter="split")
+
+
+@dataclass
+class Passed:
+    """Metadata for each part, one array per parameter with a value per row."""
+
+    fit: dict
+    measure: dict
+    score: dict
+    groups: np.ndarray | None
+
+    def take(self, rows, names=None):
+        """The values of some rows, of all parameters but groups, or of some names."""
+        parts = [
+            {k: v[rows] if names is None or k in names else v for k, v in part.items()}
+            for part in (self.fit, self.measure, self.score)
+        ]
+        return Passed(*parts, self.groups)
+
+
+def routed(router, estimator, params, n_samples):
+    """Sort the metadata given to `fit`, with scikit-learn's routing on or off.
+
+    Raises where weights, given without routing, would not reach the estimator.
+
+    Parameters
+    ----------
+    router : MetadataRouter, or an object that has one
+    estimator : estimator or None
+    params : dict
+    n_samples : int
+    """
+    given = {name: value for name, value in params.items() if value is not None}
+    params = {name: as_array(value, f"`{name}`") for name, value in given.items()}
+    for name, value in params.items():
+        if value.shape[:1] != (n_samples,):
+            raise ValueError(
+                f"`{name}` must have {n_samples} values, one per row of X, got shape "
+                f"{value.shape}."
+            )
+    if "sample_weight" in params:
+        weight = check_sample_weight(params["sample_weight"], n_samples)
+        params["sample_weight"] = weight
+    if get_config()["enable_metadata_routing"]:
+        by_part = process_routing(router, "fit", **params)
+        given = {k: by_part.get(k, {}).get(method, {}) for k, method in METHODS.items()}
+        groups = given.pop("splitter").get("groups")
+        return Passed(*given.values(), groups)
+    unknown = sorted(set(params) - {"sample_weight", "groups"})
+    if unknown:
+        raise TypeError(
+            f"Only sample_weight and groups are passed on, got {unknown}. Other "
+            "metadata needs sklearn.set_config(enable_metadata_routing=True)."
+        )
+    groups = params.pop("groups", None)
+    takes = estimator is None or has_fit_parameter(estimator, "sample_weight")
+    if params and not takes:
+        raise ValueError(
+            f"{type(estimator).__name__} takes no sample_weight. Leave it out, or "
+            "route it after sklearn.set_config(enable_metadata_routing=True)."
+        )
+    return Passed(params, params, params, groups)
+
+
+def router_of(owner, estimator, measure, **others):
+    """A router of metadata to parts; those that request none may be anything.
+
+    Parameters
+    ----------
+    owner : object or str
+    estimator : estimator or None
+    measure : BaseImportance, str, callable or None
+    **others : object
+        By the names of `METHODS`.
+    """
+    measure = named(measure)
+    measure = measure if isinstance(measure, BaseImportance) else None
+    parts = {"estimator": estimator, "measure": measure} | others
+    router = MetadataRouter(owner=owner)
+    for name, part in parts.items():
+        to_method = MethodMapping().add(caller="fit", callee=METHODS[name])
+        router.add(**{name: part}, method_mapping=to_method)
+    return router
