@@ -110,6 +110,10 @@ class Form:
         """
         return
 
+    def behind(self, link):
+        """The form of the link of this one's outputs, where that is of this kind."""
+        return
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinkedForm(Form):
@@ -123,6 +127,9 @@ class LinkedForm(Form):
 
     link: object = IDENTITY
     single: bool = False
+
+    def behind(self, link):
+        return replace(self, link=link) if self.link is IDENTITY else None
 
     def outputs(self, X):
         return self.link(self.scores(X))[0]
@@ -255,10 +262,10 @@ def mixed(members, matrix, name, shift=0.0, link=IDENTITY):
     kind = type(forms[0])
     if all(type(form) is kind for form in forms):
         form = kind.mixed(forms, mix)
-        if form is not None and link is IDENTITY:
+        if form is not None and link is not IDENTITY:
+            form = form.behind(link)
+        if form is not None:
             return form
-        if isinstance(form, LinkedForm):
-            return replace(form, link=link)
     return combined(members, mix if link is IDENTITY else Then(mix, link), name)
 
 

@@ -208,6 +208,9 @@ class Trees(Form):
             rounding=max(m.rounding for m in members),
         )
 
+    def behind(self, link):
+        return replace(self, link=link) if self.link is None else None
+
     def outputs(self, X):
         raw = self.scores(X)
         return raw if self.link is None else self.link(raw)[0]

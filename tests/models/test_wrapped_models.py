@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from combinations import each
+from sklearn.base import clone
 from sklearn.ensemble import (
+    BaggingClassifier,
     BaggingRegressor,
     RandomForestRegressor,
     VotingClassifier,
@@ -15,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeClassifier
 
 from skvarimp import (
     CoefficientImportance,
@@ -131,3 +134,23 @@ def test_coefficients_of_sums_of_linear_models():
     np.testing.assert_allclose(measure.fit(bag, X).importances_, np.abs(expected))
     mean = np.mean([member.coef_ for member in vote.estimators_], axis=0)
     np.testing.assert_allclose(measure.fit(vote).importances_, np.abs(mean))
+
+
+@pytest.mark.parametrize("y", [Y > 0, LABELS], ids=["two", "three"])
+@pytest.mark.parametrize("depth", [None, 2], ids=["pure leaves", "shares"])
+def test_labels_of_bagged_trees(y, depth):
+    """They are read as one sum of trees; equal votes are for the first class."""
+    tree = DecisionTreeClassifier(max_depth=depth, max_features=2)
+    bag = BaggingClassifier(tree, n_estimators=4, random_state=0).fit(X, y)
+    shares = np.sort(bag.predict_proba(X), axis=1)
+    assert depth or np.any(shares[:, -1] == shares[:, -2])  # ties
+    measure = SensitivityImportance(scale=None, estimation="exact")
+    found = clone(measure).set_params(response_method="predict").fit(bag, X)
+    assert found.response_path_.startswith("trees")
+    levels = bag.classes_ if len(bag.classes_) > 2 else bag.classes_[1:]
+    black = measure.fit(lambda rows: bag.predict(rows)[:, None] == levels, X)
+    assert black.response_path_.startswith("black box")
+    # means of 0 and 1
+    np.testing.assert_allclose(
+        found.importances_per_output_, black.importances_per_output_, atol=1e-12
+    )

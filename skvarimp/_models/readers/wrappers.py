@@ -121,14 +121,15 @@ def _select(X, columns):
 
 def labels_of_sum(members, weights, n_classes):
     """The label with the largest weighted sum of outputs, the first of equal ones."""
+    # sums of whole numbers, such as votes and the shares of pure leaves, are exact
     whole = np.array_equal(weights, np.rint(weights))
     exact = whole and all(member.model.method == "predict" for member in members)
-    weights = weights if exact else weights / weights.sum()
+    weights = weights if whole else weights / weights.sum()
     if n_classes == 2:  # more than half is the second's
         label = AboveThreshold(0.5 * weights.sum(), exact)
     else:
         label = LargestScore(exact=exact)
-    return combined(members, Then(Mixed(weights[np.newaxis]), label), "vote of")
+    return mixed(members, weights, "vote of", link=label)
 
 
 def read_transformed_target(model, table):

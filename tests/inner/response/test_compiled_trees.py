@@ -10,7 +10,6 @@ from combinations import half, one_per
 from response_oracle import walks_asked
 from roundoff import roundoff
 from sklearn.ensemble import (
-    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestRegressor,
@@ -60,12 +59,10 @@ def check_engines(monkeypatch, model, X, method="auto", features=None, weights=N
     """
     monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     path, size, compiled = outcomes(model, X, method, features, weights)
-    of_labels = isinstance(model, BaggingClassifier) and method == "predict"
-    vote = "vote of " if of_labels else ""
-    assert path == f"{vote}trees, compiled"
+    assert path == "trees, compiled"
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")
     path, _, plain = outcomes(model, X, method, features, weights)
-    assert path == f"{vote}trees"
+    assert path == "trees"
     atol = 4 * np.finfo(float).eps * max(size, 1.0)
     for of_request, of_plain in zip(compiled, plain):
         for a, b in zip(of_request, of_plain):

@@ -64,8 +64,7 @@ def test_every_model_equals_its_own_predictions(name, n_full):
     """All reductions, grids, groups and weights; what is unused is exactly 0."""
     model, X, method = fitted(name)
     fast = check_equal(model, X, uneven(len(X)), method, FEATURES, GRIDS, n_full)
-    vote = "vote of " if name == "bagging, labels" else ""
-    assert fast.path == vote + path_of_trees()
+    assert fast.path == path_of_trees()
     _, of_all = walked(model, X, method)
     for outcome in of_all:
         assert np.all(outcome.importances[UNUSED] == 0)
