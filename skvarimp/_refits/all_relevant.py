@@ -16,7 +16,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._refits.estimators import RefittingSelector
 from skvarimp._refits.refits import Measure, cloned, generator, seeds_of
-from skvarimp._refits.removal import Removal, check_copies_reach, with_lists
+from skvarimp._refits.removal import check_copies_reach, with_copies, with_removal
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._types import AnyEstimator, Axes, RandomState
 
@@ -55,9 +55,9 @@ class AllRelevantSelector(RefittingSelector):
     alpha : float, default=0.05
         Significance level of the two-sided tests.
     removal : {"auto", "drop", "constant"}, default="auto"
-        What becomes of rejected columns, as in `BackwardEliminationSelector`. A
-        `ColumnTransformer` inside the estimator that asks for a column by name is
-        also given its copies, in a clone; it may not ask by position.
+        What becomes of rejected columns, as in `BackwardEliminationSelector`. In a
+        clone of the estimator, the lists of a `ColumnTransformer` and parameters that
+        speak of columns name the copies of a column wherever they name the column.
     n_jobs : int, default=None
         Number of joblib workers over rounds. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -155,16 +155,33 @@ class AllRelevantSelector(RefittingSelector):
                 "AllRelevantSelector shuffles rows and needs at least two, got "
                 f"n_samples = {table.n_samples}."
             )
-        check_copies_reach(self.estimator, table)
-        removal = Removal.of(self.removal, self.estimator, table)
+        check_copies_reach(refits)
         if refits.passed.groups is not None:
             raise TypeError(
                 "AllRelevantSelector splits no rows and takes no `groups`. Leave them "
                 "out."
             )
         seeds = seeds_of(generator(self.random_state), self.max_iter)
+
+        def rounds(removal):
+            return self._decisions(refits, removal, seeds)
+
+        decisions = with_removal(self.removal, rounds, self.estimator, table)
+        self.support_ = decisions.state == SELECTED
+        self.tentative_ = decisions.state == TENTATIVE
+        self.n_features_ = int(self.support_.sum())
+        self.hits_ = decisions.hits
+        self.n_iter_ = decisions.n_rounds
+        self.ranking_ = decisions.ranking()
+        self.history_ = {
+            "importances": np.array(decisions.importances),
+            "largest_copy": np.array(decisions.largest_copy),
+        }
+
+    def _decisions(self, refits, removal, seeds):
+        """Rounds until nothing is left to decide."""
         decisions = Decisions(
-            table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
+            refits.table.n_columns, self.max_iter, self.n_iter_no_change, self.alpha
         )
         shared, most = (refits, removal), self.max_iter
         with Progress([self], most, "round") as progress, progress.until_interrupted():
@@ -178,16 +195,7 @@ class AllRelevantSelector(RefittingSelector):
                     if progress.step():
                         break
                 decisions.decide()
-        self.support_ = decisions.state == SELECTED
-        self.tentative_ = decisions.state == TENTATIVE
-        self.n_features_ = int(self.support_.sum())
-        self.hits_ = decisions.hits
-        self.n_iter_ = decisions.n_rounds
-        self.ranking_ = decisions.ranking()
-        self.history_ = {
-            "importances": np.array(decisions.importances),
-            "largest_copy": np.array(decisions.largest_copy),
-        }
+        return decisions
 
     def _default_measure(self):
         """Impurity, on unseen rows where trees have some; else the sensitivity."""
@@ -234,16 +242,11 @@ def _one_round(task, refits, removal):
     copied = np.resize(places, max(len(left), FEWEST_COPIES))
     orders = [(j, random.permutation(n_samples)) for j in copied]
     wide = part.table.beside_copies(orders)
-    names = wide.column_names()
-    both = {names[j]: [names[j]] for j in places}
-    for j, copy in zip(copied, names[n_columns:]):
-        both[names[j]].append(copy)
-    estimator = with_lists(part.estimator, both)
-    measure = refits.measure
-    if isinstance(measure, BaseImportance):
-        measure = cloned(measure, random)
-    wide = replace(part, estimator=estimator, table=wide, measure=measure)
-    values = wide.refitted(None, None, random).importances
+    wide = with_copies(part, wide, [*range(n_columns), *copied])
+    if isinstance(wide.measure, BaseImportance):
+        wide = replace(wide, measure=cloned(wide.measure, random))
+    with removal.refitting(refits.table, left):
+        values = wide.refitted(None, None, random).importances
     return values[places], values[n_columns:].max()
 
 

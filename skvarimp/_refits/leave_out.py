@@ -21,7 +21,7 @@ from skvarimp._refits.refits import (
     run_refits,
     warn_if_stopped,
 )
-from skvarimp._refits.removal import Removal
+from skvarimp._refits.removal import with_removal
 from skvarimp._refits.results import LeaveOutImportances
 from skvarimp._running.guards import warn
 from skvarimp._types import (
@@ -83,8 +83,8 @@ default="auto"
     removal : {"auto", "drop", "constant"}, default="constant"
         "constant": each column keeps its place but holds one value, the median of
         numbers or the most frequent of other values. "drop": the columns are removed
-        from X, and their names from the lists of every `ColumnTransformer` inside the
-        estimator. "auto": "drop" where that works, else "constant", as in
+        from X, and from parameters of the estimator that speak of columns. "auto":
+        "drop" where that works, else "constant", with a warning. See
         `BackwardEliminationSelector`.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights for the estimator, which must take them, and for the mean of the
@@ -210,17 +210,20 @@ default="auto"
         raise ValueError(reason)
     table = refits.table
     features = resolve_features(features, table.names, table.n_columns)
-    removed = Removal.of(removal, estimator, table, features)
     splits = refits.seeded_splits(splitter, random_state)
     left_out = [None, *features]
-    together = _has_closed_form(estimator, table, removed)
-    batches = [left_out] if together else [[one] for one in left_out]
-    tasks = [(*split, batch) for split in splits for batch in batches]
-    arguments = (refits, loss, removed)
-    least = len(batches)
-    found = run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks, least)
-    found = iter(found)
-    by_fold = [np.hstack(fold) for fold in zip(*[found] * len(batches))]  # whole folds
+
+    def run(removed):
+        together = _has_closed_form(estimator, table, removed)
+        batches = [left_out] if together else [[one] for one in left_out]
+        tasks = [(*split, batch) for split in splits for batch in batches]
+        arguments = (refits, loss, removed)
+        least = len(batches)
+        found = run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks, least)
+        found = iter(found)
+        return [np.hstack(fold) for fold in zip(*[found] * least)]  # whole folds
+
+    by_fold = with_removal(removal, run, estimator, table, features)
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
     return LeaveOutImportances._of(
         [feature.name for feature in features],
@@ -253,9 +256,10 @@ def _losses_of_task(task, refits, loss, removal):
     for feature in left_out:
         gone = () if feature is None else feature.columns
         columns = np.setdiff1d(np.arange(refits.table.n_columns), gone)
-        estimator = removal.part(refits, columns, train).fitted(seed)
-        unseen = removal.part(refits, columns, held_out).table
-        outputs = Model(estimator)(unseen.native, "held-out rows")
+        with removal.refitting(refits.table, columns):
+            estimator = removal.part(refits, columns, train).fitted(seed)
+            unseen = removal.part(refits, columns, held_out).table
+            outputs = Model(estimator)(unseen.native, "held-out rows")
         losses.append(_row_losses(estimator, outputs.T[:, :, np.newaxis], loss, y))
     return np.hstack(losses)
 

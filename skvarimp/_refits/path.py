@@ -32,7 +32,7 @@ from skvarimp._measures.scorers.lost import is_finite_number
 from skvarimp._refits.estimators import Delegating, RefittingSelector
 from skvarimp._refits.metadata import router_of
 from skvarimp._refits.refits import Measure, Refits
-from skvarimp._refits.removal import Removal
+from skvarimp._refits.removal import CONSTANT, Removal, with_removal
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
 from skvarimp._types import AnyEstimator, Axes, CrossValidation, RandomState, Scoring
@@ -104,9 +104,10 @@ class Path:
 def _fold(split, refits, removal, scorer, columns, with_importance):
     """Score of some columns on a fold, and their importances or None."""
     train, held_out = split
-    estimator = removal.part(refits, columns, train).fitted()
-    unseen = removal.part(refits, columns, held_out)
-    score = scorer(estimator, unseen.table.native, unseen.y, **unseen.passed.score)
+    with removal.refitting(refits.table, columns):
+        estimator = removal.part(refits, columns, train).fitted()
+        unseen = removal.part(refits, columns, held_out)
+        score = scorer(estimator, unseen.table.native, unseen.y, **unseen.passed.score)
     if not is_finite_number(score):
         raise ValueError(
             f"The scorer returned {score} for {len(held_out)} held-out rows; subsets "
@@ -194,18 +195,29 @@ class PathSelector(Delegating, RefittingSelector):
                 f"several folds, but cv={self.cv!r} holds out rows once. Use for "
                 "example cv=5."
             )
-        removal = Removal.of(self.removal, self.estimator, table)
+
+        def walk(removal):
+            return self._walked(refits, removal, splits)
+
+        least = " or a larger `min_features_to_select`"
+        self._removal, self.estimator_ = with_removal(
+            self.removal, walk, self.estimator, table, way_out=CONSTANT + least
+        )
+
+    def _walked(self, refits, removal, splits):
+        """Visit the subsets and choose one; its `Removal` and estimator."""
         scorer, changes = self._scorer(), self._changes
         path = Path(refits, removal, scorer, splits, self.n_jobs, changes)
-        most = self._most_steps(table.n_columns)
+        most = self._most_steps(refits.table.n_columns)
         with Progress([self], most, "step") as progress, progress.until_interrupted():
             for columns, changed, with_importance in self._walk(path):
                 path.visit(columns, changed, with_importance)
                 if progress.step():
                     break
         self._keep(path.steps)
-        self._removal = removal
-        self.estimator_ = removal.part(refits, np.flatnonzero(self.support_)).fitted()
+        kept = np.flatnonzero(self.support_)
+        with removal.refitting(refits.table, kept):
+            return removal, removal.part(refits, kept).fitted()
 
     def _scorer(self):
         # `check_scoring` would name itself in the error for an unknown name

@@ -1,16 +1,30 @@
 """Columns that go before a refit: dropped, or held at one value."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skvarimp._data.base_table import Table, is_missing
+from skvarimp._measures.base import BaseImportance
+from skvarimp._refits.columns import (
+    Seen,
+    Unknown,
+    is_elementwise,
+    rearranged,
+    renumbered,
+)
+from skvarimp._running.guards import users_code, warn
 
-# Parameters of scikit-learn's estimators that may list something for each column.
-PER_COLUMN = {"cat_features", "categorical_features", "categories", "interaction_cst"}
-PER_COLUMN |= {"monotonic_cst", "n_bins"}
+CONSTANT = "use removal='constant'"
+MOST_NAMED = 3  # columns in a message
+
+
+class RefitFailed(Exception):
+    """A refit without some columns failed; says which, and how."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +35,7 @@ class Removal:
     ----------
     constants : Table or None
         One row, whose values the removed columns hold; None: they are dropped, from X
-        and from the lists of every ColumnTransformer.
+        and from the parameters that speak of columns.
     """
 
     constants: Table | None
@@ -33,7 +47,7 @@ class Removal:
         Parameters
         ----------
         removal : {"auto", "drop", "constant"}
-            "auto" drops, unless something speaks against it.
+            "auto" drops, unless something speaks against it, and then says what.
         estimator : estimator
         table : Table
             All columns.
@@ -45,14 +59,23 @@ class Removal:
         ValueError
             Where "drop" cannot serve.
         """
-        reason = _against_dropping(estimator, table, features or ())
-        if removal == "drop" and reason:
-            raise ValueError(f"removal='drop' cannot serve: {reason}.")
-        if removal == "auto":
-            keeps_places = reason or _lists_per_column(estimator)
-            removal = "constant" if keeps_places else "drop"
-        if removal == "drop":
+        if removal == "constant":
+            return cls.holding(table, features)
+        whole = [f for f in features or () if len(f.columns) == table.n_columns]
+        if whole:
+            reason = f"it would leave no column without {whole[0].name!r}"
+        else:
+            reason = _against_dropping(estimator, table)
+        if reason is None:
             return cls(None)
+        if removal == "drop":
+            raise ValueError(f"removal='drop' cannot serve: {reason}. Use 'constant'.")
+        _say_constant(reason)
+        return cls.holding(table, features)
+
+    @classmethod
+    def holding(cls, table, features=None):
+        """Constants: the median of numbers, or the most frequent of other values."""
         columns = range(table.n_columns)
         if features is not None:
             columns = {j for feature in features for j in feature.columns}
@@ -76,120 +99,136 @@ class Removal:
             part = refits.part(rows)
             return replace(part, table=self.rest(part.table, columns))
         part = refits.part(rows, columns)
-        if not _column_transformers(refits.estimator):
-            return part
-        names = refits.table.column_names()
-        gone = np.setdiff1d(np.arange(len(names)), columns)
-        estimator = with_lists(refits.estimator, {names[j]: [] for j in gone})
-        return replace(part, estimator=estimator)
+        try:
+            return _for_columns(part, refits.table, columns)
+        except Unknown as error:
+            raise RefitFailed(str(error)) from error
+
+    @contextmanager
+    def refitting(self, table, columns):
+        """Turn an error of a model without some of its columns into `RefitFailed`."""
+        if self.constants is not None or len(columns) == table.n_columns:
+            yield
+            return
+        try:
+            yield
+        except (Warning, MemoryError):
+            raise
+        except Exception as error:
+            names, kept = table.column_names(), set(columns)
+            gone = [repr(name) for j, name in enumerate(names) if j not in kept]
+            more = len(gone) - MOST_NAMED
+            also = f" and {more} more" if more > 0 else ""
+            raise RefitFailed(
+                f"without {', '.join(gone[:MOST_NAMED])}{also} the estimator raises "
+                f"{type(error).__name__}: {str(error).rstrip('.')}"
+            ) from error
 
 
-def with_lists(estimator, instead):
-    """An estimator whose ColumnTransformers ask for other columns.
+def with_removal(removal, work, estimator, table, features=None, way_out=CONSTANT):
+    """work(Removal); again with constants where "auto" drops and a refit then fails.
 
     Parameters
     ----------
-    estimator : estimator
-        Not modified.
-    instead : dict
-        Name of a column -> names to ask for in its place. A transformer without any
-        column left goes.
-
-    Returns
-    -------
-    estimator
-        An edited clone; the estimator itself if there is nothing to edit.
+    removal : {"auto", "drop", "constant"}
+    work : callable
+        Fits inside `Removal.refitting`.
+    estimator, table, features
+        As in `Removal.of`.
+    way_out : str
+        What to do where "drop" fails.
     """
-    asked = {column for _, columns in _listed_columns(estimator) for column in columns}
-    if not asked.intersection(instead):
-        return estimator
-    estimator = clone(estimator)
-    for inside in _column_transformers(estimator):
-        inside.transformers = [
-            part
-            for name, transformer, columns in inside.transformers
-            for part in _edited(name, transformer, columns, instead)
-        ]
-    return estimator
+    try:
+        return work(Removal.of(removal, estimator, table, features))
+    except RefitFailed as failure:
+        reason = str(failure)
+        if removal == "drop":
+            raise ValueError(
+                f"removal='drop' cannot serve: {reason}. To go on, {way_out}."
+            ) from failure.__cause__
+    _say_constant(reason)
+    return work(Removal.holding(table, features))
 
 
-def _edited(name, transformer, columns, instead):
-    """Parts of a ColumnTransformer in place of one of them."""
-    if isinstance(columns, str):  # the transformer takes one column, as a vector
-        for copy, column in enumerate(instead.get(columns, [columns])):
-            yield (f"{name}-{copy}" if copy else name), transformer, column
-        return
-    if not callable(columns):
-        given = list(columns)
-        columns = [new for old in given for new in instead.get(old, [old])]
-        if given and not columns:
-            return
-    yield name, transformer, columns
+def with_copies(refits, table, sources):
+    """`Refits` for a table in which copies of columns stand beside them.
+
+    Parameters
+    ----------
+    refits : Refits
+        Without copies.
+    table : Table
+    sources : list of int
+        For each column of it, that of `refits` which it is or is a copy of.
+    """
+    return _for_columns(replace(refits, table=table), refits.table, sources)
 
 
-def check_copies_reach(estimator, table):
-    """Raise where a ColumnTransformer would not see copies of columns."""
-    reason = _other_lists(estimator, table)
-    if reason:
+def check_copies_reach(refits):
+    """Raise where an estimator would not treat copies of columns as the columns."""
+    estimator, table = refits.estimator, refits.table
+    places = list(range(table.n_columns))
+    names = table.names and [*table.names, *(f"copy of {name}" for name in table.names)]
+    try:
+        rearranged(estimator, Seen(len(places), places + places, table.names, names))
+    except Unknown as error:
         raise ValueError(
-            f"Shuffled copies of the columns would not reach the model: {reason}."
-        )
-
-
-def _against_dropping(estimator, table, features):
-    """Why columns cannot be dropped, with the way out; or None."""
-    for feature in features:
-        if len(feature.columns) == table.n_columns:
-            return f"it would leave no column without {feature.name!r}. Use 'constant'"
-    reason = _other_lists(estimator, table)
-    return reason and f"{reason}, or use removal='constant'"
-
-
-def _other_lists(estimator, table):
-    """Why lists of columns cannot be edited, with the way out; or None."""
-    names = set(table.column_names())
-    for part, columns in _listed_columns(estimator):
-        for column in columns:
-            if isinstance(column, str) and column in names:
-                continue
-            what = "columns by position, which shifts when others go"
-            if isinstance(column, str):
-                what = f"{column!r}, which is no column of X"
-            return (
-                f"the ColumnTransformer inside the estimator asks for {what} (its part "
-                f"{part!r}). Name columns of X, or select them by type with "
-                "make_column_selector"
+            f"Shuffled copies of the columns would not reach the model: {error}. Name "
+            "columns of X, or select them by type with make_column_selector."
+        ) from None
+    first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
+    if isinstance(first, FunctionTransformer) and not is_elementwise(first):
+        few = table.take(np.arange(min(table.n_samples, 10)))
+        wide = few.beside_copies([(j, np.arange(few.n_samples)) for j in places])
+        with users_code():
+            shapes = {
+                np.shape(clone(first).fit_transform(t.copy())) for t in (few, wide)
+            }
+        if len(shapes) == 1:
+            raise ValueError(
+                "Shuffled copies of the columns would not reach the model: the "
+                "function of a FunctionTransformer selects those that it needs. Select "
+                "them by a ColumnTransformer."
             )
+
+
+def _for_columns(refits, before, sources):
+    """`Refits` whose parameters that speak of columns are those of its table."""
+    if list(sources) == list(range(before.n_columns)):
+        return refits
+    names = before.names, refits.table.names
+    seen = Seen(before.n_columns, [int(s) for s in sources], *names)
+    estimator, measure = rearranged(refits.estimator, seen), refits.measure
+    if isinstance(measure, BaseImportance):
+        name = "categorical_features"
+        value = measure.get_params(deep=False).get(name)
+        if value is not None:
+            measure = clone(measure).set_params(**{name: renumbered(name, value, seen)})
+    return replace(refits, estimator=estimator, measure=measure)
+
+
+def _against_dropping(estimator, table):
+    """Why columns cannot be dropped, or None."""
+    for part in _deep_params(estimator).values():
+        if isinstance(part, FunctionTransformer) and not is_elementwise(part):
+            return "the function of a FunctionTransformer may need its columns"
+    for gone in range(min(table.n_columns, 2)):  # as a trial
+        left = [j for j in range(table.n_columns) if j != gone]
+        names = table.names and [table.names[j] for j in left]
+        try:
+            rearranged(estimator, Seen(table.n_columns, left, table.names, names))
+        except Unknown as error:
+            return str(error)
     return None
 
 
-def _listed_columns(estimator):
-    """(name, list of columns) of the parts of ColumnTransformers in an estimator."""
-    for inside in _column_transformers(estimator):
-        for part, _, columns in inside.transformers:
-            if not callable(columns):
-                several = np.iterable(columns) and not isinstance(columns, str)
-                yield part, list(columns) if several else [columns]
-
-
-def _column_transformers(estimator):
-    inside = [estimator, *_deep_params(estimator).values()]
-    return [part for part in inside if isinstance(part, ColumnTransformer)]
+def _say_constant(reason):
+    warn(f"Columns that go hold a constant instead (removal='auto'): {reason}.")
 
 
 def _deep_params(estimator):
     has_params = hasattr(estimator, "get_params")
     return estimator.get_params(deep=True) if has_params else {}
-
-
-def _lists_per_column(estimator):
-    """Whether a parameter inside the estimator lists something for each column."""
-    return any(
-        name.split("__")[-1] in PER_COLUMN
-        and np.iterable(value)
-        and not isinstance(value, str)
-        for name, value in _deep_params(estimator).items()
-    )
 
 
 def _typical_row(table, j):

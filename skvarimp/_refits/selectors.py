@@ -69,13 +69,13 @@ class BackwardEliminationSelector(PathSelector):
         everywhere in scikit-learn.
     removal : {"auto", "drop", "constant"}, default="auto"
         What becomes of columns that are not in a subset. "drop": they are removed from
-        X, and their names from the lists of every `ColumnTransformer` inside the
-        estimator, which is cloned for it. "constant": each keeps its place but holds
-        one value, the median of numbers or the most frequent of other values, in the
-        rows to fit, to score and to predict. "auto": "constant" where a
-        `ColumnTransformer` asks for columns by position, or for columns that X has not,
-        or where a parameter such as `categories` or `monotonic_cst` lists something
-        for each column; else "drop".
+        X, and in a clone of the estimator from the lists of every `ColumnTransformer`
+        and from parameters that speak of columns, such as `categorical_features`,
+        `monotonic_cst` and `interaction_constraints`, whose positions are renumbered.
+        "constant": each keeps its place but holds one value, the median of numbers or
+        the most frequent of other values, in the rows to fit, to score and to predict.
+        "auto": "drop"; where a parameter speaks of columns in a way that is not known,
+        or a refit without some columns fails, "constant", and a warning says why.
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None

@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skvarimp import (
     AllRelevantSelector,
@@ -24,6 +24,7 @@ from skvarimp import (
     SensitivityImportance,
     leave_out_importances,
 )
+from skvarimp.exceptions import ImportanceWarning
 
 NAMES = ["age", "city", "income", "noise", "size"]
 NUMBERS = ["age", "income", "noise"]
@@ -155,8 +156,8 @@ def test_constants_in_place_of_columns(kind, library):
         pytest.param(sparse.csr_array, marks=pytest.mark.thorough),
     ],
 )
-def test_columns_by_position_keep_their_places(container):
-    """ "auto" takes constants, as lists of positions cannot shrink."""
+def test_columns_by_position_are_renumbered(container):
+    """Positions shift when others go; held at constants they keep their places."""
     random = np.random.default_rng(0)
     dense = random.standard_normal((80, 5)) * (random.random((80, 5)) < 0.7) + 0.0
     y = dense @ [2.0, 0.0, 1.0, 0.0, 0.0] + 0.1 * random.standard_normal(80)
@@ -166,6 +167,13 @@ def test_columns_by_position_keep_their_places(container):
     selector = BackwardEliminationSelector(model, SensitivityImportance(), cv=3).fit(
         X, y
     )
+    assert selector.get_support(indices=True).tolist() == [0, 2]
+    two = make_pipeline(ColumnTransformer([("all", "passthrough", [0, 1])]), Ridge())
+    by_hand = two.fit(container(dense[:, [0, 2]]), y)
+    np.testing.assert_allclose(
+        selector.predict(X), by_hand.predict(container(dense[:, [0, 2]])), rtol=1e-10
+    )
+    selector.set_params(removal="constant").fit(X, y)
     assert selector.get_support(indices=True).tolist() == [0, 2]
     other = selector.estimator_.named_steps["ridge"]
     assert other.coef_[[1, 3, 4]] == pytest.approx(0.0, abs=1e-12)
@@ -179,23 +187,28 @@ def test_columns_by_position_keep_their_places(container):
         .fit(constant, y)
         .predict(np.where(selector.support_, integers, constant[0]))
     )
-    with pytest.raises(ValueError, match=r"by position.*or use removal='constant'"):
-        clone(selector).set_params(removal="drop").fit(X, y)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        encoded(NUMBERS, ["city", "size"], OneHotEncoder(
-            categories=[["Oslo", "Rome"], ["l", "m", "s"]], sparse_output=False
-        )),
         make_pipeline(
             ColumnTransformer(
-                [("words", OrdinalEncoder(), ["city", "size"])],
+                [
+                    (
+                        "words",
+                        OneHotEncoder(
+                            categories=[["Oslo", "Rome"]], sparse_output=False
+                        ),
+                        ["city"],
+                    )
+                ],
                 remainder="passthrough",
                 verbose_feature_names_out=False,
             ).set_output(transform="pandas"),
-            HistGradientBoostingRegressor(max_iter=5, categorical_features=["size"]),
+            HistGradientBoostingRegressor(
+                max_iter=5, categorical_features=["city_Oslo", "city_Rome"]
+            ),
         ),
         pytest.param(
             make_pipeline(
@@ -208,15 +221,18 @@ def test_columns_by_position_keep_their_places(container):
     ],
 )  # fmt: skip
 def test_auto_takes_constants_where_names_are_bound(model):
-    """Lists for each column, and names that an earlier step makes."""
+    """Names that an earlier step makes; a warning says which."""
     X, y = people(pd)
-    found = BackwardEliminationSelector(model, worth, cv=2, step=2).fit(X, y)
+    X = X.assign(size=X["size"].map({"s": 0.0, "m": 1.0, "l": 2.0}))
+    with pytest.warns(ImportanceWarning, match="hold a constant.*no column of X|makes"):
+        found = BackwardEliminationSelector(model, worth, cv=2, step=2).fit(X, y)
     told = clone(found).set_params(removal="constant").fit(X, y)
     assert found.path_["score"] == told.path_["score"]
     assert found.estimator_.n_features_in_ == len(NAMES)
-    left_out = leave_out_importances(
-        model, X, y, cv=2, features=["size"], removal="auto"
-    )
+    with pytest.warns(ImportanceWarning, match="hold a constant"):
+        left_out = leave_out_importances(
+            model, X, y, cv=2, features=["size"], removal="auto"
+        )
     constant = leave_out_importances(model, X, y, cv=2, features=["size"])
     np.testing.assert_array_equal(left_out.importances, constant.importances)
 
@@ -263,8 +279,9 @@ def test_copies_are_given_to_the_lists(library, removal):
         np.testing.assert_allclose(
             named.history_["importances"], typed.history_["importances"], rtol=1e-9
         )
-    with pytest.raises(ValueError, match=r"by position.*make_column_selector"):
-        AllRelevantSelector(encoded([0, 2, 3], [1, 4])).fit(X, y)
+    foreign = encoded(NUMBERS, ["city", "weight"])
+    with pytest.raises(ValueError, match=r"'weight', which.*make_column_selector"):
+        AllRelevantSelector(foreign).fit(X, y)
 
 
 @pytest.mark.thorough
