@@ -117,7 +117,6 @@ PARTICULAR = {
     "k",
     "kind",
     "kwargs",
-    "label",
     "literal",
     "max_iter",
     "max_models",

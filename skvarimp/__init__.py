@@ -40,8 +40,8 @@ from skvarimp._refits.candidates_result import CandidateImportances
 from skvarimp._refits.folds import importance_across_folds
 from skvarimp._refits.folds_result import FoldImportances
 from skvarimp._refits.leave_out import leave_out_importances
+from skvarimp._refits.leave_out_result import LeaveOutImportances
 from skvarimp._refits.null_importances import NullImportances, null_importances
-from skvarimp._refits.results import LeaveOutImportances
 from skvarimp._refits.selectors import (
     BackwardEliminationSelector,
     ForwardSelector,

@@ -47,7 +47,7 @@ def residuals(model, X, y, seed):
     # whether a column adds to y is tested: the other columns may be known from all rows
     measure = PermutationImportance(conditional=Ridge(), conditional_fit_rows=X)
     found = importance_across_folds(model, X, y, measure, random_state=seed)
-    return found.pooled_importances, found.pvalues
+    return found.importances, found.pvalues()
 
 
 def subgroups(model, X, y, seed):
@@ -65,7 +65,7 @@ def _pooled(model, X, y, seed, **how):
 
     measure = PermutationImportance(estimation="sampled", **how)
     found = importance_across_folds(model, X, y, measure, random_state=seed)
-    return found.pooled_importances, found.pvalues
+    return found.importances, found.pvalues()
 
 
 def leave_out(model, X, y, seed):
@@ -73,7 +73,7 @@ def leave_out(model, X, y, seed):
     from skvarimp import leave_out_importances
 
     found = leave_out_importances(model, X, y, random_state=seed)
-    return found.importances, found.pvalues
+    return found.importances, found.pvalues()
 
 
 METHODS = {

@@ -29,7 +29,7 @@ def conditional(X, y, seed):
     measure = PermutationImportance(conditional=Ridge(), conditional_fit_rows=X)
     lasso = LassoCV(cv=3, alphas=30)
     found = importance_across_folds(lasso, X, y, measure, random_state=seed)
-    return found.fdr_pvalues <= LEVEL
+    return found.pvalues("fdr") <= LEVEL
 
 
 def known(X, y, seed):

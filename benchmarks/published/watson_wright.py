@@ -40,7 +40,7 @@ def models(seed):
 def in_folds(model, X, y, columns, seed):
     """p-values of some columns, pooled over five folds."""
     measure = measure_of(X, columns)
-    return importance_across_folds(model, X, y, measure, random_state=seed).pvalues
+    return importance_across_folds(model, X, y, measure, random_state=seed).pvalues()
 
 
 def held_out(model, X, y, columns, seed):

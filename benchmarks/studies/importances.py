@@ -304,7 +304,7 @@ def refitted(estimator, samples, n, correlation=0.3, known=True, **options):
     for seed in range(samples):
         X, y, truth = linear_sample(seed, n, correlation)
         one = leave_out_importances(estimator, X, y, **options)
-        found.add(one.importances, one.standard_errors, ends_of(one), one.pvalues)
+        found.add(one.importances, one.standard_errors, ends_of(one), one.pvalues())
     found.truth = truth if known else None
     found.report(f"{estimator}, n = {n}, correlation {correlation} {options or ''}")
 

@@ -132,7 +132,7 @@ def folds(samples=150, rows=100):
             found = importance_across_folds(
                 model, X, y, measure, splitter, random_state=seed
             )
-            means.append(found.mean)
+            means.append(found.importances)
             variances.append(found.sd**2)
         n_folds = len(found.importances)
         ratio = np.sqrt(np.mean(variances, axis=0)) / np.std(means, axis=0, ddof=1)

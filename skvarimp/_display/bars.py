@@ -337,15 +337,15 @@ class NullDisplay(NamedRows):
     label: str = "importance"
 
     @classmethod
-    def from_null(cls, null: Any, *, label: str = "importance", **kwargs: Any) -> Self:
+    def from_null(cls, null: Any, *, label: str | None = None, **kwargs: Any) -> Self:
         """Draw what `null_importances` returned, the most important features first.
 
         Parameters
         ----------
         null : NullImportances
             Importances beside those for shuffled targets.
-        label : str, default="importance"
-            What the positions are.
+        label : str, default=None
+            What the positions are. None: what the numbers are, with their unit.
         **kwargs : dict
             Passed to `plot`.
 
@@ -354,10 +354,10 @@ class NullDisplay(NamedRows):
         display : NullDisplay
             The drawn display.
         """
-        columns = null.importances, null.null.T, null.pvalues, null.familywise_pvalues
-        of_features = list(zip(null.feature_names, *columns))
+        columns = null.importances, null.null.T, null.pvalues(), null.familywise_pvalues
+        of_features = list(zip(null.features, *columns))
         panels = [of_features[e] for e in np.argsort(null.ranking, kind="stable")]
-        return cls(panels, label=label).plot(**kwargs)
+        return cls(panels, label=label or null.quantity.label).plot(**kwargs)
 
     def _rows(self, most, room):
         if len(self.panels) == 0:

@@ -70,7 +70,7 @@ class CandidatesDisplay(NamedRows):
 
     @classmethod
     def from_candidates(
-        cls, candidates: Any, *, label: str = "importance", **kwargs: Any
+        cls, candidates: Any, *, label: str | None = None, **kwargs: Any
     ) -> Self:
         """Draw what `importance_across_candidates` returned.
 
@@ -78,8 +78,8 @@ class CandidatesDisplay(NamedRows):
         ----------
         candidates : CandidateImportances
             Importances in every good model.
-        label : str, default="importance"
-            What the lengths are.
+        label : str, default=None
+            What the lengths are. None: what the numbers are, with their unit.
         **kwargs : dict
             Passed to `plot`.
 
@@ -89,8 +89,8 @@ class CandidatesDisplay(NamedRows):
             The drawn display.
         """
         given = {"ranks": candidates.ranks, "dispensable": candidates.dispensable}
-        names = candidates.feature_names
-        return cls(candidates.by_model, names, **given, label=label).plot(**kwargs)
+        given["label"] = label or candidates.quantity.label
+        return cls(candidates.by_model, candidates.features, **given).plot(**kwargs)
 
     def _rows(self, most, room):
         shape = (max(len(self.by_model), 1), len(self.feature_names))

@@ -77,8 +77,12 @@ def _note_and_table(found):
     columns.append(numbers("importance", values))
     if errors is not None:
         columns.append(numbers("standard error", errors, values))
-        notes.append(LINES)
-    columns.append(bars(found.quantity.label, values, *found.ends()))
+    beside = found._beside().items()
+    columns += [texts(heading, written) for heading, written in beside]
+    ends, lines = found._lines()
+    if np.isfinite(ends).any():
+        notes.append(lines)
+    columns.append(bars(found.quantity.label, values, *ends))
     columns.append(texts("rank", found.ranking))
     table = _table(found.features, found.ranking, columns)
     return "; ".join(filter(None, [*notes, legend])), table
@@ -103,18 +107,6 @@ def comparison_html(table):
     return _page(
         "Comparison", note, _table(table.index, np.arange(len(table)), columns)
     )
-
-
-def result_html(result, title, note, columns):
-    """The result of refits as a table of its features.
-
-    Parameters
-    ----------
-    result : RefitResult
-    title, note : str
-    columns : list of Column
-    """
-    return _page(title, note, _table(result.feature_names, result.ranking, columns))
 
 
 def selector_html(selector):

@@ -338,17 +338,15 @@ class FoldsDisplay(NamedRows):
     _height, _n_lines = 1.2, 5
 
     @classmethod
-    def from_folds(
-        cls, folds: Any, *, label: str = "importance", **kwargs: Any
-    ) -> Self:
+    def from_folds(cls, folds: Any, *, label: str | None = None, **kwargs: Any) -> Self:
         """Draw what `importance_across_folds` returned.
 
         Parameters
         ----------
         folds : FoldImportances
             Importances of every fold.
-        label : str, default="importance"
-            What the positions are.
+        label : str, default=None
+            What the positions are. None: what the numbers are, with their unit.
         **kwargs : dict
             Passed to `plot`.
 
@@ -357,8 +355,8 @@ class FoldsDisplay(NamedRows):
         display : FoldsDisplay
             The drawn display.
         """
-        given = {"ranks": folds.ranks, "label": label}
-        return cls(folds.importances, folds.feature_names, **given).plot(**kwargs)
+        given = {"ranks": folds.ranks, "label": label or folds.quantity.label}
+        return cls(folds.by_fold, folds.features, **given).plot(**kwargs)
 
     def _rows(self, most, room):
         shape = (max(len(self.importances), 1), len(self.feature_names))

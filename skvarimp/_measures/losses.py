@@ -30,7 +30,30 @@ LOSSES = ("squared_error", "absolute_error", *DEVIANCES, "log_loss", "zero_one")
 # as the boosting libraries have it.
 TWEEDIE_POWER = 1.5
 
+IN_WORDS = {  # and the unit
+    "squared_error": ("squared error", "squared units of y"),
+    "absolute_error": ("absolute error", "units of y"),
+    "log_loss": ("log loss", "nats"),
+    "zero_one": ("zero-one loss", "shares of rows"),
+}
+
 EQUAL_PROBABILITIES = 1e-10
+
+
+def loss_in_words(name):
+    """The name of a loss in a sentence, and its unit.
+
+    Parameters
+    ----------
+    name : str
+        As losses have it; of a function the name of that.
+
+    Returns
+    -------
+    text, unit : str
+    """
+    text = "loss" if name == "<lambda>" else name.replace("_", " ").strip()
+    return IN_WORDS.get(name, (text, f"units of the {text}"))
 
 
 def make_loss(loss, model, y, n_outputs):

@@ -10,7 +10,7 @@ import numpy as np
 
 from skvarimp._data.statistics import unit_of
 from skvarimp._data.validation import StrOptions
-from skvarimp._measures.losses import LOSSES, make_loss
+from skvarimp._measures.losses import LOSSES, loss_in_words, make_loss
 from skvarimp._measures.out_of_bag import out_of_bag
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import (
@@ -365,7 +365,7 @@ default=None
         self._store_outcome(plan, outcome, [lost.name], samples)
 
     def _quantity(self):
-        watched = self.output_names_[0].replace("_", " ")  # the loss or the score
+        watched, _ = loss_in_words(self.output_names_[0])  # the loss or the score
         if self.relative:
             return f"{watched}, ratio"
         if self.scoring is not None:
@@ -380,20 +380,11 @@ default=None
         if self.scoring is not None:
             text = f"the decrease of the score {metric} {when}"
             return self._says(text, unit=f"units of {metric}")
-        loss = metric.replace("_", " ")
+        loss, unit = loss_in_words(metric)
         if self.relative:
             text = f"the ratio of the mean {loss} {when} to that of the unmoved rows"
             return self._says(text, unit="multiples of it (1 is none)", nothing=1.0)
-        unit = UNITS_OF_LOSSES.get(metric, f"units of the {loss}")
         return self._says(f"the increase of the mean {loss} {when}", unit=unit)
-
-
-UNITS_OF_LOSSES = {
-    "squared_error": "squared units of y",
-    "absolute_error": "units of y",
-    "log_loss": "nats",
-    "zero_one": "shares of rows",
-}
 
 
 @dataclass

@@ -25,11 +25,13 @@ from skvarimp._refits.refits import (
     Measure,
     check_comparable,
     generator,
+    mean_of,
     prepare,
     run_refits,
     seeds_of,
     warn_if_stopped,
 )
+from skvarimp._results.words import model_in_words
 from skvarimp._running.guards import users_code
 from skvarimp._types import AnyEstimator, CrossValidation, Matrix, RandomState
 
@@ -218,18 +220,30 @@ def importance_across_candidates(
         can_go, sets = (np.array(masks) for masks in zip(*(of for _, of in found)))
         together = sets[sets.sum(axis=1).argmax()]
         can_go = can_go.any(axis=0)
-    return CandidateImportances(
-        measured[0].feature_names,
-        np.array([of_model.importances for of_model in measured]),
-        [candidate.label for candidate in done],
-        np.array([candidate.score for candidate in done]),
-        float(needed),
-        len(good),
-        [candidate.params for candidate in done],
-        can_go,
-        together,
-        frame_library(refits.table.native),
+    return CandidateImportances._from(
+        measured[0],
+        by_model=np.array([of_model.importances for of_model in measured]),
+        models=[candidate.label for candidate in done],
+        scores=np.array([candidate.score for candidate in done]),
+        score_needed=float(needed),
+        n_good=len(good),
+        params=[candidate.params for candidate in done],
+        dispensable=can_go,
+        dispensable_together=together,
+        circumstances=_circumstances(refits, done[0], splits),
+        frame_library=frame_library(refits.table.native),
     )
+
+
+def _circumstances(refits, best, splits):
+    """The best model and the rows, in words."""
+    refits, said = replace(refits, estimator=best.estimator), {}
+    if splits[0][0] is not None:
+        rows = [refits.rows_to_measure(train, rows) for train, rows, *_ in splits]
+        return refits.circumstances(rows, len(splits))
+    if best.is_fitted:
+        said = {"model": model_in_words(best.estimator), "rows": "row"}
+    return refits.circumstances(**said)
 
 
 @dataclass(frozen=True)
@@ -507,7 +521,7 @@ class Without:
 
 
 def _one_candidate(task, refits, splits, without):
-    """`Measured` of a model, and its masks of `Without`, or None."""
+    """What was found of a model, and its masks of `Without`, or None."""
     candidate, slack = task
     refits = replace(refits, estimator=candidate.estimator)
     measured, models = [], []
@@ -518,7 +532,7 @@ def _one_candidate(task, refits, splits, without):
         part = refits.part(refits.rows_to_measure(train, rows))
         measured.append(part.measured(estimator, seed_of_measure))
         models.append((estimator, rows))
-    check_comparable(measured)
-    mean = np.mean([fold.importances for fold in measured], axis=0)
-    masks = None if without is None else without.masks(refits, models, slack, mean)
-    return replace(measured[0], importances=mean), masks
+    found, masks = mean_of(measured), None
+    if without is not None:
+        masks = without.masks(refits, models, slack, found.importances)
+    return found, masks

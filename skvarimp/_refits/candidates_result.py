@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,24 +10,30 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from skvarimp._display.candidates import CandidatesDisplay
-from skvarimp._display.html import bars, numbers, texts
-from skvarimp._refits.results import RefitResult
+from skvarimp._results.importances import (  # noqa: F401 annotations need them
+    Circumstances,
+    Importances,
+    Quantity,
+)
+from skvarimp._results.words import listed, written
 from skvarimp._types import Axes, Floats
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CandidateImportances(RefitResult):
+@dataclass(eq=False, repr=False)
+class CandidateImportances(Importances):
     """Importances in every good model of a search, the best model first.
 
     Made by :func:`importance_across_candidates`, whose notes say what "dispensable"
     means.
 
-    Attributes
+    Parameters
     ----------
-    feature_names : list of str
+    features : list of str
         Names of the features.
+    importances : ndarray of shape (n_features,)
+        Importances in the best model, in the measure's unit.
     by_model : ndarray of shape (n_models, n_features)
-        Importances in each model, in the measure's unit.
+        Importances in each model.
     models : list of str
         Names of the models: the parameters in which candidates differ.
     scores : ndarray of shape (n_models,)
@@ -45,14 +51,14 @@ class CandidateImportances(RefitResult):
         no scorer.
     dispensable_together : ndarray of shape (n_features,) or None, default=None
         The largest set found of features that one good model can do without at once.
-    frame_library : str, default="pandas"
-        Library of the frames that `to_frame` makes.
+    **kwargs : dict
+        Further attributes of :class:`Importances`.
 
     Notes
     -----
-    `to_frame` has the columns feature, importance (in the best model), lowest,
-    lowest_model, highest, highest_model, best_rank and worst_rank over the models, and
-    dispensable and dispensable_together where these are known.
+    `to_frame` also has the columns lowest, lowest_model, highest, highest_model,
+    best_rank and worst_rank over the models, and dispensable and dispensable_together
+    where these are known.
 
     Examples
     --------
@@ -69,7 +75,7 @@ class CandidateImportances(RefitResult):
     ['alpha=0.1', 'alpha=0.01']
     """
 
-    feature_names: list[str]
+    _: KW_ONLY
     by_model: Floats
     models: list[str]
     scores: Floats
@@ -78,13 +84,8 @@ class CandidateImportances(RefitResult):
     params: list[dict[str, Any]]
     dispensable: NDArray[np.bool_] | None = None
     dispensable_together: NDArray[np.bool_] | None = None
-    frame_library: str = "pandas"
 
-    def __repr__(self) -> str:
-        return (
-            f"<importances of {len(self.feature_names)} features in {self._count()}: "
-            "to_frame()>"
-        )
+    _title = "Importances in all good models"
 
     def _count(self):
         """How many models, in words."""
@@ -92,11 +93,6 @@ class CandidateImportances(RefitResult):
         if n < self.n_good:
             return f"the best {n} of {self.n_good} good models"
         return "1 good model" if n == 1 else f"{n} good models"
-
-    @property
-    def importances(self) -> Floats:
-        """Importances in the best model, of shape (n_features,)."""
-        return self.by_model[0]
 
     @property
     def lowest(self) -> Floats:
@@ -126,10 +122,9 @@ class CandidateImportances(RefitResult):
         """
         return rankdata(-self.by_model, axis=1)
 
-    def _columns(self):
+    def _further_columns(self):
         ranks = self.ranks
         columns = {
-            "importance": self.importances,
             "lowest": self.lowest,
             "lowest_model": np.array(self.lowest_models, dtype=object),
             "highest": self.highest,
@@ -142,34 +137,28 @@ class CandidateImportances(RefitResult):
             columns["dispensable_together"] = self.dispensable_together
         return columns
 
-    def _notebook(self):
-        values = self.importances
-        columns = [
-            numbers("best model", values),
-            numbers("lowest", self.lowest, values),
-            numbers("highest", self.highest, values),
-            bars("importance", values, self.lowest, self.highest),
-        ]
+    def _beside(self):
+        values = np.array([self.lowest, self.highest])
+        lowest, highest = written(values, self.importances)
+        texts = {"lowest": lowest, "highest": highest}
         if self.dispensable is not None:
             said = self.dispensable.astype(int) + self.dispensable_together
-            columns.append(texts("can go", [_WORDS[k] for k in said]))
-        columns.append(texts("rank", self.ranking))
-        note = f"{self._count()}; bars: the best, lines: lowest to highest of them"
-        return "Importances in all good models", note, columns
+            texts["can go"] = [_WORDS[k] for k in said]
+        return texts
 
-    def summary(self) -> str:
-        """What the models agree on, in a few sentences.
+    def _lines(self):
+        lines = "bars: the best, lines: lowest to highest of them"
+        return np.array([self.lowest, self.highest]), f"{self._count()}; {lines}"
 
-        Returns
-        -------
-        str
-            Which features every good model needs, which can go, and whether these can
-            go together.
-        """
-        said = [f"The importances are those in {self._count()}."]
+    def _marks_in_words(self):
+        return f"Ranges are those over {self._count()}, bars are of the best."
+
+    def _conclusions(self):
+        """What the models agree on: which features can go, and whether together."""
+        said = [f"This is the best of {self._count()}."]
         if self.dispensable is None:
-            return said[0]
-        names = np.array(self.feature_names, dtype=object)[np.argsort(self.ranking)]
+            return said
+        names = np.array(self.features, dtype=object)[np.argsort(self.ranking)]
         order = np.argsort(self.ranking)
         can_go, together = self.dispensable[order], self.dispensable_together[order]
         if can_go.all():
@@ -177,21 +166,21 @@ class CandidateImportances(RefitResult):
         elif not can_go.any():
             said.append("No feature was found that a good model can do without.")
         else:
-            said.append(f"No good model was found without {_listed(names[~can_go])}.")
+            said.append(f"No good model was found without {listed(names[~can_go])}.")
             verb = "can go"
             each = "Each of " if can_go.sum() > 1 else ""
-            said.append(f"{each}{_listed(names[can_go])} {verb} by itself.")
+            said.append(f"{each}{listed(names[can_go])} {verb} by itself.")
         if can_go.sum() > 1:
             if np.array_equal(can_go, together):
                 said.append("They can all go at once.")
             else:
                 kept = names[can_go & ~together]
-                gone = _listed(names[together])
+                gone = listed(names[together])
                 said.append(
-                    f"Not all of them can go: without {gone}, {_listed(kept)} "
+                    f"Not all of them can go: without {gone}, {listed(kept)} "
                     f"{'is' if len(kept) == 1 else 'are'} needed."
                 )
-        return " ".join(said)
+        return said
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> CandidatesDisplay:
         """Draw the range over all good models behind the bar of the best one.
@@ -212,9 +201,3 @@ class CandidateImportances(RefitResult):
 
 
 _WORDS = ["", "yes", "yes, with others"]
-
-
-def _listed(names):
-    """Names as in a sentence."""
-    *first, last = map(str, names)
-    return f"{', '.join(first)} and {last}" if first else last

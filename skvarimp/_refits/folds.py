@@ -15,13 +15,11 @@ from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._refits.folds_result import (
     FoldImportances,
-    Pooled,
     not_poolable,
-    part_of_fold,
+    pooled,
 )
 from skvarimp._refits.refits import (
     Measure,
-    Measured,
     check_comparable,
     prepare,
     run_refits,
@@ -91,8 +89,8 @@ def importance_across_folds(
     Returns
     -------
     FoldImportances
-        Importances of every fold, their mean, spread and ranks; pooled importances
-        with intervals and p-values; `to_frame()`, `plot()` and `plot_pooled()`.
+        The mean importances with intervals and p-values, where there are any; those of
+        every fold, their spread and ranks.
 
     See Also
     --------
@@ -104,8 +102,8 @@ def importance_across_folds(
     Where the folds hold out every row exactly once and the measure has influences of
     single rows, the held-out rows are pooled: the importance is the mean of the folds,
     weighted by their rows, and a row's influence on it is that on its own fold plus the
-    fold's deviation from the mean. `standard_errors`, `interval`, one-sided `pvalues`
-    and their adjustments follow. They hold the fitted models fixed: they say how far
+    fold's deviation from the mean. `standard_errors`, `interval` and one-sided
+    `pvalues` follow. They hold the fitted models fixed: they say how far
     the importance would change with other held-out rows, not with other training rows.
     With ``PermutationImportance(conditional="residuals")`` the p-value tests whether a
     column adds anything, given the others [2]_ [3]_. Each row is held out of one fold
@@ -143,13 +141,14 @@ def importance_across_folds(
     >>> folds = importance_across_folds(
     ...     LinearRegression(), X, y, PermutationImportance()
     ... )
-    >>> folds.importances.shape
+    >>> folds.by_fold.shape
     (5, 6)
-    >>> print(folds.to_frame()[["feature", "mean", "sd", "best_rank"]].round(1).head(3))
-      feature  mean   sd  best_rank
-    0    x3  18.3  5.1        1.0
-    1    x1   9.8  2.1        1.0
-    2    x0   5.9  1.9        3.0
+    >>> columns = ["feature", "importance", "sd", "best_rank"]
+    >>> print(folds.to_frame()[columns].round(1).head(3))
+      feature  importance   sd  best_rank
+    0      x3        18.3  5.1        1.0
+    1      x1         9.8  2.1        1.0
+    2      x0         5.9  1.9        3.0
     """
     caller = "importance_across_folds"
     constraint = [StrOptions({"held_out", "training"})]
@@ -167,29 +166,42 @@ def importance_across_folds(
     arguments = refits, reason is None
     found = run_refits(_one_fold, tasks, arguments, n_jobs, callbacks)
     warn_if_stopped(caller, len(found), len(tasks), "folds")
-    folds, parts = zip(*found)
-    check_comparable(folds)
+    check_comparable(found)
     if len(found) < len(tasks):
         reason = "not all folds are done"
-    pooled = None
+    by_fold = np.array([of_fold.importances for of_fold in found])
+    per_output = np.array([of_fold.per_output for of_fold in found])
+    given = {"importances": by_fold.mean(axis=0), "per_output": per_output.mean(axis=0)}
+    n_groups = None
     if reason is None:
-        weights = refits.passed.measure.get("sample_weight")
         groups = refits.passed.groups if groups is None else groups
+        weights = refits.passed.measure.get("sample_weight")
         weights = check_weights(weights, n_samples)
-        pooled = Pooled.of(parts, held_out, weights, groups)
+        signed = refits.measure._may_be_negative
+        given = pooled(found, held_out, weights, groups, signed)
+        if groups is not None:
+            n_groups = len(np.unique(np.asarray(groups)[weights > 0]))
     return FoldImportances(
-        folds[0].feature_names,
-        np.array([fold.importances for fold in folds]),
-        np.array([fold.per_output for fold in folds]),
-        folds[0].output_names,
-        frame_library(refits.table.native),
-        pooled,
-        reason or "",
+        found[0].features,
+        by_fold=by_fold,
+        by_fold_per_output=per_output,
+        output_names=found[0].output_names,
+        quantity=found[0].quantity,
+        circumstances=refits.circumstances(
+            held_out[: len(found)],
+            len(found),
+            n_groups=n_groups,
+            **({"rows": "training row"} if rows == "training" else {}),
+            no_errors=f"There are none here: {reason}. Use for example "
+            "PermutationImportance() and cv=5.",
+        ),
+        frame_library=frame_library(refits.table.native),
+        **given,
     )
 
 
 def _one_fold(task, refits, pools):
-    """`Measured` of a fold, and its `part_of_fold` where folds are pooled."""
-    found = refits.found_after_refit(*task)
-    part = part_of_fold(found) if pools else None
-    return Measured.of(found, refits.table), part
+    """What a fold has found, with influences where folds are pooled."""
+    measured = refits.found_after_refit(*task)
+    found = refits.importances_of(measured)
+    return replace(found, influences=measured.influences_) if pools else found

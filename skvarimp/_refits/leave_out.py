@@ -12,9 +12,10 @@ from sklearn.linear_model import LinearRegression, Ridge
 from skvarimp._data.frames import frame_library
 from skvarimp._data.table import resolve_features
 from skvarimp._data.validation import StrOptions, check_weights
-from skvarimp._measures.losses import LOSSES, make_loss, refused_loss
+from skvarimp._measures.losses import LOSSES, loss_in_words, make_loss, refused_loss
 from skvarimp._models.labels import as_columns
 from skvarimp._models.model import Model
+from skvarimp._refits.leave_out_result import LeaveOutImportances
 from skvarimp._refits.refits import (
     check_refittable,
     prepare,
@@ -22,7 +23,7 @@ from skvarimp._refits.refits import (
     warn_if_stopped,
 )
 from skvarimp._refits.removal import with_removal
-from skvarimp._refits.results import LeaveOutImportances
+from skvarimp._results.words import Quantity
 from skvarimp._running.guards import warn
 from skvarimp._types import (
     AnyEstimator,
@@ -221,21 +222,45 @@ default="auto"
         least = len(batches)
         found = run_refits(_losses_of_task, tasks, arguments, n_jobs, callbacks, least)
         found = iter(found)
-        return [np.hstack(fold) for fold in zip(*[found] * least)]  # whole folds
+        return list(zip(*[found] * least))  # whole folds
 
-    by_fold = with_removal(removal, run, estimator, table, features)
+    whole_folds = with_removal(removal, run, estimator, table, features)
+    by_fold = [np.hstack([losses for _, losses in fold]) for fold in whole_folds]
     warn_if_stopped(caller, len(by_fold), len(splits), "folds")
+    weights = check_weights(sample_weight, table.n_samples)
+    n_groups = None
+    if groups is not None:
+        n_groups = len(np.unique(np.asarray(groups)[weights > 0]))
+    name = whole_folds[0][0][0] if whole_folds else "<lambda>"
     return LeaveOutImportances._of(
         [feature.name for feature in features],
         _mean_of_rows(splits, by_fold, (table.n_samples, len(left_out))),
-        check_weights(sample_weight, table.n_samples),
+        weights,
         groups,
-        frame_library(table.native),
+        quantity=_in_words(name),
+        circumstances=refits.circumstances(
+            [rows for _, rows, _ in splits[: len(by_fold)]],
+            len(by_fold),
+            n_groups=n_groups,
+        ),
+        frame_library=frame_library(table.native),
+    )
+
+
+def _in_words(name):
+    """What the numbers are, by the name of the loss."""
+    loss, unit = loss_in_words(name)
+    return Quantity(
+        f"increase of the held-out {loss}",
+        f"the increase of the mean {loss} of held-out rows when the model is refitted "
+        "without the feature",
+        unit,
+        zero=True,
     )
 
 
 def _losses_of_task(task, refits, loss, removal):
-    """Losses of a fold's held-out rows, (n_held_out, n_left_out).
+    """Name of the loss, and losses of a fold's held-out rows, (n_held_out, n_left_out).
 
     Parameters
     ----------
@@ -260,14 +285,19 @@ def _losses_of_task(task, refits, loss, removal):
             estimator = removal.part(refits, columns, train).fitted(seed)
             unseen = removal.part(refits, columns, held_out).table
             outputs = Model(estimator)(unseen.native, "held-out rows")
-        losses.append(_row_losses(estimator, outputs.T[:, :, np.newaxis], loss, y))
-    return np.hstack(losses)
+        outputs = outputs.T[:, :, np.newaxis]
+        name, of_rows = _row_losses(estimator, outputs, loss, y)
+        losses.append(of_rows)
+    return name, np.hstack(losses)
 
 
 def _row_losses(estimator, outputs, loss, y):
-    """Losses of outputs (n_outputs, n_rows, n_models), of shape (n_rows, n_models)."""
+    """Name of the loss, and its values, (n_rows, n_models).
+
+    Of outputs (n_outputs, n_rows, n_models).
+    """
     of_rows = make_loss(loss, Model(estimator), y, len(outputs))
-    return of_rows(y[:, np.newaxis], outputs)
+    return of_rows.name, of_rows(y[:, np.newaxis], outputs)
 
 
 def _mean_of_rows(splits, losses, shape):

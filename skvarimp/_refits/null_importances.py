@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Literal
 
@@ -15,19 +15,23 @@ from skvarimp._data.frames import frame_library
 from skvarimp._data.statistics import divided
 from skvarimp._data.validation import Interval, StrOptions, check_weights
 from skvarimp._display.bars import NullDisplay
-from skvarimp._display.html import bars, numbers, texts
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._models.labels import encoded
 from skvarimp._refits.refits import (
     Measure,
-    check_comparable,
     generator,
+    mean_of,
     prepare,
     run_refits,
     seeds_of,
     warn_if_stopped,
 )
-from skvarimp._refits.results import RefitResult
+from skvarimp._results.importances import (  # noqa: F401 annotations need them
+    Circumstances,
+    Importances,
+    Quantity,
+)
+from skvarimp._results.words import count, named
 from skvarimp._running.guards import warn
 from skvarimp._types import (
     AnyEstimator,
@@ -40,6 +44,7 @@ from skvarimp._types import (
 
 TIE = 1e-12  # a relative difference that is rounding
 ALL_ROWS = "all_rows"
+LEVEL = 0.05  # of what stands out in a summary
 
 
 def null_importances(
@@ -181,7 +186,7 @@ def null_importances(
     >>> null = null_importances(
     ...     LinearRegression(), X, y, n_permutations=49, random_state=0
     ... )
-    >>> null.pvalues.round(2)
+    >>> null.pvalues().round(2)
     array([0.02, 0.02, 0.54, 0.02, 0.02, 0.32, 0.54])
     """
     caller = "null_importances"
@@ -203,10 +208,20 @@ def null_importances(
     arguments = (refits, splitter, blocks, n_repeats)
     found = run_refits(_one_permutation, tasks, arguments, n_jobs, callbacks, least=2)
     warn_if_stopped(caller, len(found) - 1, n_permutations, "permutations")
-    names, actual = found[0]
-    null = np.array([values for _, values in found[1:]]).reshape(-1, len(names))
+    (own, n_folds), actual = found[0], found[0][0].importances
+    null = np.array([one.importances for one, _ in found[1:]])
+    null = null.reshape(-1, len(actual))
     _warn_of_large_nulls(actual, null)
-    return NullImportances(names, actual, null, frame_library(refits.table.native))
+    return NullImportances(
+        own.features,
+        actual,
+        null=null,
+        per_output=own.per_output,
+        output_names=own.output_names,
+        quantity=own.quantity,
+        circumstances=refits.circumstances(n_folds=n_folds),
+        frame_library=frame_library(refits.table.native),
+    )
 
 
 def _warn_of_large_nulls(actual, null):
@@ -246,7 +261,7 @@ def _blocks(strata, sample_weight, n_samples):
 
 
 def _one_permutation(task, refits, splitter, blocks, n_repeats):
-    """Names and importances for y, or for one permutation of it."""
+    """Mean importances for y, or for one permutation of it."""
     shuffled, seed = task
     random = np.random.default_rng(seed)
     if shuffled:
@@ -254,38 +269,40 @@ def _one_permutation(task, refits, splitter, blocks, n_repeats):
         for block in blocks:
             order[block] = random.permutation(block)
         refits = refits.with_targets_of(order)
-    results, splits = [], [(None, None)]
+    results, splits, n_folds = [], [(None, None)], 0
     for _ in range(n_repeats):
         if splitter is not None:
             splits = refits.splits(deepcopy(splitter), random)
+            n_folds = len(splits)
         results += [refits.refitted(*split, random) for split in splits]
-    check_comparable(results)
-    values = np.mean([result.importances for result in results], axis=0)
-    return results[0].feature_names, values
+    return mean_of(results), n_folds
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NullImportances(RefitResult):
+@dataclass(eq=False, repr=False)
+class NullImportances(Importances):
     """Importances beside those for shuffled targets.
 
     Made by :func:`null_importances`.
 
-    Attributes
+    Parameters
     ----------
-    feature_names : list of str
+    features : list of str
         Names of the features.
     importances : ndarray of shape (n_features,)
         Those for y itself, in the measure's unit.
     null : ndarray of shape (n_permutations, n_features)
         Those for each shuffled y.
-    frame_library : str, default="pandas"
-        Library of the frames that `to_frame` makes.
+    **kwargs : dict
+        Further attributes of :class:`Importances`.
 
     Notes
     -----
-    `to_frame` has the columns feature, importance, null_mean and null_sd (mean and
-    standard deviation, divisor n_permutations, for the shuffled targets), p_value,
-    familywise_p_value and fdr_p_value.
+    The p-values are shares of importances that are as large as y's own, y's included:
+    (1 + #{b : T_jb >= T_j}) / (1 + n_permutations), ties up to rounding included.
+
+    `to_frame` also has the columns null_mean and null_sd (mean and standard deviation,
+    divisor n_permutations, for the shuffled targets), p_value, familywise_p_value and
+    fdr_p_value.
 
     Examples
     --------
@@ -295,33 +312,21 @@ class NullImportances(RefitResult):
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> how = {"n_permutations": 9, "random_state": 0}
     >>> null = null_importances(LinearRegression(), X, X[:, 0], **how)
-    >>> null.pvalues[0] * 10
+    >>> null.pvalues()[0] * 10
     np.float64(1.0)
     """
 
-    feature_names: list[str]
-    importances: Floats
+    _: KW_ONLY
     null: Floats
-    frame_library: str = "pandas"
 
-    def __repr__(self) -> str:
-        n_shuffled, n_features = np.shape(self.null)
-        return (
-            f"<importances of {n_features} features, and for {n_shuffled} shuffled "
-            "targets: to_frame()>"
-        )
+    _title = "Importances and noise"
 
-    @property
-    def pvalues(self) -> Floats:
-        """Share of importances, y's own included, as large; of shape (n_features,).
-
-        (1 + #{b : T_jb >= T_j}) / (1 + n_permutations), ties up to rounding included.
-        """
+    def _pvalues(self):
         return _pvalues(self.importances, self.null)
 
     @property
     def familywise_pvalues(self) -> Floats:
-        """The same for standardised importances against the largest of any feature.
+        """P-values of standardised importances against the largest of any feature.
 
         Of shape (n_features,). Each feature is standardised by its own mean and
         standard deviation over y and the shuffled targets, so that features whose
@@ -333,33 +338,57 @@ class NullImportances(RefitResult):
         standard = divided(both - both.mean(axis=0), both.std(axis=0), rounding)
         return _pvalues(standard[0], standard[1:].max(axis=1, keepdims=True))
 
-    def _columns(self):
+    def _further_columns(self):
         null = self.null
         if len(null) == 0:  # stopped before the first of them
-            null = np.full((1, len(self.feature_names)), np.nan)
+            null = np.full((1, len(self.features)), np.nan)
         return {
-            "importance": self.importances,
             "null_mean": null.mean(axis=0),
             "null_sd": null.std(axis=0),
-            "p_value": self.pvalues,
+            "p_value": self.pvalues(),
             "familywise_p_value": self.familywise_pvalues,
-            "fdr_p_value": self.fdr_pvalues,
+            "fdr_p_value": self.pvalues("fdr"),
         }
 
-    def _notebook(self):
-        values, n_shuffled = self.importances, len(self.null)
-        band = np.full((2, len(values)), np.nan)
-        if n_shuffled:
-            band = np.quantile(self.null, [0.025, 0.975], axis=0)
-        columns = [
-            numbers("importance", values),
-            bars("bars: true y, lines: shuffled", values, *band),
-            numbers("p", self.pvalues, digits=3),
-            numbers("family-wise p", self.familywise_pvalues, digits=3),
-            texts("rank", self.ranking),
-        ]
-        note = f"{n_shuffled} shuffled targets; lines: 95% of their importances"
-        return "Importances and noise", note, columns
+    def _beside(self):
+        pvalues, familywise = self.pvalues(), self.familywise_pvalues
+        return {
+            "p": [f"{p:.3f}" for p in pvalues],
+            "family-wise p": [f"{p:.3f}" for p in familywise],
+        }
+
+    def _lines(self):
+        ends = np.full((2, len(self.features)), np.nan)
+        if len(self.null):
+            ends = np.quantile(self.null, [0.025, 0.975], axis=0)
+        targets = count(len(self.null), "shuffled target")
+        return ends, f"{targets}; lines: 95% of their importances"
+
+    def _marks_in_words(self):
+        targets = count(len(self.null), "shuffled target")
+        return (
+            "Dots are the importances for y, bands hold 95% of the importances for "
+            f"{targets}."
+        )
+
+    def _conclusions(self):
+        n, pvalues = len(self.null), self.familywise_pvalues
+        order = np.argsort(self.ranking, kind="stable")
+        found = [self.features[e] for e in order if pvalues[e] <= LEVEL]
+        others = [self.features[e] for e in order if pvalues[e] > LEVEL]
+        beside = f"Beside the importances for {count(n, 'shuffled target')}"
+        if not n or not len(order):
+            return []
+        if not found:
+            return [f"{beside} none stands out (no family-wise p-value is below 0.05)."]
+        verb = "stands out" if len(found) == 1 else "stand out"
+        noun = self.quantity.noun
+        text = f"{beside} {named(found, noun=noun)} {verb} (family-wise p-values of at "
+        text += f"most {max(p for p in pvalues if p <= LEVEL):.2g})"
+        if others:
+            verb = "does not" if len(others) == 1 else "do not"
+            text += f", while {named(others, noun=noun)} {verb}"
+        return [f"{text}."]
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> NullDisplay:
         """Draw each feature's importance and the band of its nulls.

@@ -18,11 +18,18 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 
 from skvarimp._data.table import Table, as_table, has_tags, resolve_features
-from skvarimp._data.validation import CONSTRAINTS, check_class_labels, check_target
+from skvarimp._data.validation import (
+    CONSTRAINTS,
+    check_class_labels,
+    check_target,
+    check_weights,
+)
 from skvarimp._measures.base import BaseImportance
 from skvarimp._refits.measures import checked_instance, measure_constraint
 from skvarimp._refits.metadata import Passed, routed, router_of
 from skvarimp._response.rounds import feature_seeds
+from skvarimp._results.importances import Circumstances, Importances
+from skvarimp._results.words import Quantity, count, model_in_words
 from skvarimp._running.guards import users_code, warn
 from skvarimp._running.private_sklearn import (
     CallbackSupportMixin,
@@ -101,7 +108,7 @@ class Refits:
 
     def measured(self, estimator, random=None):
         """The importances of an estimator; NaN and infinity raise."""
-        return Measured.of(self._found(estimator, random), self.table)
+        return self.importances_of(self._found(estimator, random))
 
     @users_code()
     def _found(self, estimator, random):
@@ -114,7 +121,7 @@ class Refits:
 
     def refitted(self, train, rows, random):
         """The importances after `found_after_refit`."""
-        return Measured.of(self.found_after_refit(train, rows, random), self.table)
+        return self.importances_of(self.found_after_refit(train, rows, random))
 
     def found_after_refit(self, train, rows, random):
         """Fit on the rows `train`, measure on `rows` (None: all of them).
@@ -171,6 +178,70 @@ class Refits:
                     )
         return splits
 
+    def importances_of(self, measured):
+        """What a fitted measure has found, or a function of the user's returns.
+
+        Without what a measure has of single rows. NaN and infinity raise.
+
+        Parameters
+        ----------
+        measured : BaseImportance or array-like of shape (n_columns,)
+        """
+        if isinstance(measured, BaseImportance):
+            of_rows = {"influences": None, "row_effects": None, "rows": None}
+            found = replace(measured.result_, **of_rows)
+        else:
+            values, n_columns = np.asarray(measured, dtype=float), self.table.n_columns
+            if values.shape != (n_columns,):
+                raise ValueError(
+                    f"The measure must give one number for each of the {n_columns} "
+                    f"columns, got shape {values.shape}."
+                )
+            name = getattr(self.measure, "__name__", "<lambda>")
+            function = "a function" if name == "<lambda>" else f"the function {name}"
+            found = Importances(
+                self.table.column_names(),
+                values,
+                output_names=["importance"],
+                quantity=Quantity("importance", f"what {function} returns"),
+            )
+        finite = np.isfinite(found.importances)
+        if not finite.all():
+            bad = found.features[finite.argmin()]
+            raise ValueError(f"The importance of {bad!r} is NaN or infinite.")
+        return found
+
+    def circumstances(self, measured=None, n_folds=0, **said):
+        """The model and the rows that were measured on, in words.
+
+        Parameters
+        ----------
+        measured : list of ndarray of int, default=None
+            The rows of each fold; None: all rows.
+        n_folds : int, default=0
+            0: the model was refitted on all rows.
+        **said : dict
+            Further attributes of `Circumstances`.
+        """
+        n = self.table.n_samples
+        weights = (self.passed.fit | self.passed.measure).get("sample_weight")
+        weights = check_weights(weights, n)
+        if measured is not None:
+            rows = [row for of_fold in measured for row in of_fold]
+            weights = weights[np.unique(rows).astype(np.intp)]
+        weights = weights[weights > 0]
+        model = model_in_words(self.estimator)
+        folds = f" in {count(n_folds, 'fold')}" if n_folds else ""
+        reads = n_folds == 0 or self.rows_to_measure(True, False)
+        given = {
+            "model": f"{model} refitted{folds}" if model else "",
+            "n_samples": len(weights),
+            "rows": "training row" if reads else "held-out row",
+            "weighted": len(weights) > 0 and bool(np.ptp(weights) > 0),
+            "fixed": "the fitted models are held fixed",
+        }
+        return Circumstances(**(given | said))
+
     def seeded_splits(self, splitter, random_state):
         """(train, held-out, seed) of each split."""
         random = generator(random_state)
@@ -179,54 +250,15 @@ class Refits:
         return [(*split, seed) for split, seed in zip(splits, seeds)]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The importances of one refit.
-
-    Attributes
-    ----------
-    feature_names : list of str
-    output_names : list of str
-    importances : ndarray of shape (n_features,)
-    per_output : ndarray of shape (n_features, n_outputs)
-    """
-
-    feature_names: list
-    output_names: list
-    importances: np.ndarray
-    per_output: np.ndarray
-
-    @classmethod
-    def of(cls, found, table):
-        """The importances of a fitted measure, or one number per column of a table."""
-        if isinstance(found, BaseImportance):
-            values, per_output = found.importances_, found.importances_per_output_
-            result = cls(found.features_, found.output_names_, values, per_output)
-        else:
-            values = np.asarray(found, dtype=np.float64)
-            if values.shape != (table.n_columns,):
-                raise ValueError(
-                    "The measure must give one number for each of the "
-                    f"{table.n_columns} columns, got shape {values.shape}."
-                )
-            per_output = values[:, np.newaxis]
-            result = cls(table.column_names(), ["importance"], values, per_output)
-        finite = np.isfinite(values)
-        if not finite.all():
-            bad = result.feature_names[finite.argmin()]
-            raise ValueError(f"The importance of {bad!r} is NaN or infinite.")
-        return result
-
-
 def check_comparable(results):
-    """Raise ValueError where a `Measured` has other features or outputs than the first.
+    """Raise ValueError where a result has other features or outputs than the first.
 
     Parameters
     ----------
-    results : list of Measured
+    results : list of Importances
     """
     for number, other in enumerate(results[1:], start=2):
-        for what, name in (("features", "feature_names"), ("outputs", "output_names")):
+        for what, name in (("features", "features"), ("outputs", "output_names")):
             first, of_other = getattr(results[0], name), getattr(other, name)
             if first != of_other:
                 raise ValueError(
@@ -235,6 +267,26 @@ def check_comparable(results):
                     "that leaves every class in each training set, such as "
                     "StratifiedKFold."
                 )
+
+
+def mean_of(results):
+    """The mean of several results of the same features; a single one as it is.
+
+    Parameters
+    ----------
+    results : list of Importances
+    """
+    if len(results) == 1:
+        return results[0]
+    check_comparable(results)
+    first = results[0]
+    return Importances(
+        first.features,
+        np.mean([one.importances for one in results], axis=0),
+        per_output=np.mean([one.per_output for one in results], axis=0),
+        output_names=first.output_names,
+        quantity=first.quantity,
+    )
 
 
 def generator(random_state):

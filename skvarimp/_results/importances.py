@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import false_discovery_control
 
 from skvarimp._data.frames import feature_frame, frame_of
@@ -16,8 +15,8 @@ from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import importances_html
 from skvarimp._results.intervals import Sampling, interval_ends, one_sided_pvalues
-from skvarimp._results.sentences import caption_of, summary_of
-from skvarimp._results.words import Quantity
+from skvarimp._results.sentences import caption_of, lines_of, summary_of
+from skvarimp._results.words import Quantity, count
 from skvarimp._types import Axes, Floats, Frame, Integers
 
 
@@ -41,6 +40,8 @@ class Circumstances:
         Estimation and path, for notebooks.
     no_errors : str, default=""
         Why there are no standard errors, or what to do about it.
+    fixed : str, default="the model is held fixed"
+        What intervals do not cover.
     """
 
     model: str = ""
@@ -50,6 +51,7 @@ class Circumstances:
     n_groups: int | None = None
     how: tuple[str, ...] = ()
     no_errors: str = ""
+    fixed: str = "the model is held fixed"
 
 
 IMPORTANCE, NOTHING_KNOWN = Quantity("importance"), Circumstances()
@@ -135,7 +137,7 @@ class Importances:
     skewness: Floats | None = None
     degrees_of_freedom: float = np.inf
     sampling: Any = None
-    further: dict[str, ArrayLike] = field(default_factory=dict)
+    further: dict[str, Any] = field(default_factory=dict)
     quantity: Quantity = IMPORTANCE
     circumstances: Circumstances = NOTHING_KNOWN
     rows: Any = None
@@ -151,9 +153,16 @@ class Importances:
             self.sampling = Sampling(self.degrees_of_freedom)
         self.ranking = ranking(self.importances)
 
+    @classmethod
+    def _from(cls, found: Importances, **more: Any) -> Self:
+        """This kind of result, with what another has found, and with more."""
+        names = [part.name for part in fields(Importances) if part.init]
+        return cls(**({name: getattr(found, name) for name in names} | more))
+
     def __repr__(self) -> str:
-        n = len(self.features)
-        return f"<{type(self).__name__}: {n} x {self.quantity.label}; see summary()>"
+        label, noun = self.quantity.label, self.quantity.noun
+        features = f" of {count(len(self.features), noun)}" if noun else ""
+        return f"<{type(self).__name__}: {label}{features}; see summary()>"
 
     def _repr_html_(self) -> str:
         return importances_html(self, self._title)
@@ -319,7 +328,7 @@ class Importances:
         if confidence is not None:
             columns["lower"], columns["upper"] = self.ends(confidence)
         columns["rank"] = self.ranking
-        further = dict(self.further)
+        further = self._further_columns()
         complete = further.pop("complete", None)
         columns |= further
         if self.directions is not None:
@@ -327,6 +336,26 @@ class Importances:
         if complete is not None:
             columns["complete"] = complete
         return self._frame(columns)
+
+    def _further_columns(self):
+        """Columns of the table that this kind of result adds, name -> values."""
+        return dict(self.further)
+
+    def _lines(self):
+        """Ends of lines in a notebook, (2, n_features), and what they are."""
+        return self.ends(), "lines: 95% intervals"
+
+    def _beside(self):
+        """Further columns of a table in a notebook, heading -> texts."""
+        return {}
+
+    def _marks_in_words(self):
+        """What the marks of a picture are, as a sentence, or nothing."""
+        return lines_of(self)
+
+    def _conclusions(self):
+        """Sentences of a summary that this kind of result adds."""
+        return []
 
     def _frame(self, columns):
         """Table of the features with these columns, most important first."""

@@ -28,7 +28,7 @@ def caption_of(found):
     found : Importances
     """
     first = capitalized(f"{definition_of(found)}, {setting_of(found)}.")
-    return f"{first} {lines_of(found)}".rstrip()
+    return f"{first} {found._marks_in_words()}".rstrip()
 
 
 def definition_of(found):
@@ -70,7 +70,7 @@ def lines_of(found):
     text = f"Lines are {CONFIDENCE:.0%} intervals over the {over}"
     if found.drawing_errors is not None and np.any(found.drawing_errors > 0):
         text += ", with the error of drawing"
-    return text + (", and the model is held fixed." if about.model else ".")
+    return text + (f", and {about.fixed}." if about.model else ".")
 
 
 def summary_of(found, top):
@@ -84,7 +84,8 @@ def summary_of(found, top):
     if not isinstance(top, Integral) or top < 1:
         raise ValueError(f"`top` must be an integer of at least 1, got {top!r}.")
     setting = f"Importance is {definition_of(found)}, {setting_of(found)}."
-    return " ".join(filter(None, [setting, *_findings(found, top)]))
+    said = [setting, *_findings(found, top), *found._conclusions()]
+    return " ".join(filter(None, said))
 
 
 def _findings(found, top):

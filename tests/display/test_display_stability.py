@@ -10,7 +10,7 @@ def test_plot_of_folds():
     """Boxes by mean, ranks at the right, a note for what is not shown."""
     table = np.array([[1.0, 5.0, 0.0], [2.0, 4.0, 0.5], [3.0, 6.0, -0.5]])
     names = ["a", "b $ 5", "c"]
-    folds = FoldImportances(names, table, table[..., np.newaxis], ["y"])
+    folds = FoldImportances(names, table.mean(axis=0), by_fold=table)
     display = folds.plot(max_features=2)
     display.figure_.canvas.draw()
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["b $ 5", "a"]
@@ -28,7 +28,7 @@ def test_plot_of_null():
     """A row per feature, the most important first: a dot, and 95% of the null."""
     null = np.random.default_rng(0).exponential(size=(19, 4))
     own = np.array([1.0, 9.0, 0.0, 2.0])
-    found = NullImportances(["a", "b", "c", "d $"], own, null)
+    found = NullImportances(["a", "b", "c", "d $"], own, null=null)
     display = found.plot(max_features=3)
     display.figure_.canvas.draw()
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["b", "d $", "a"]
@@ -38,11 +38,11 @@ def test_plot_of_null():
     ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in display.bands_]
     np.testing.assert_allclose(ends, np.column_stack([low, high]))
     (right,) = display.ax_.child_axes
-    pvalues = zip(found.pvalues[shown], found.familywise_pvalues[shown])
+    pvalues = zip(found.pvalues()[shown], found.familywise_pvalues[shown])
     expected = [f"{p:.2g} ({familywise:.2g})" for p, familywise in pvalues]
     assert [t.get_text() for t in right.get_yticklabels()] == expected
     assert "1 of 4 features is not shown" in " ".join(display.key_.get_text().split())
-    constant = NullImportances(["a"], np.zeros(1), np.zeros((19, 1)))
+    constant = NullImportances(["a"], np.zeros(1), null=np.zeros((19, 1)))
     constant.plot().figure_.canvas.draw()
 
 

@@ -133,7 +133,7 @@ def test_refits_show_the_spread_of_the_folds():
     spans = re.findall(r"left: ([\d.]+)%; width: ([\d.]+)%", row)
     bar, line = ([float(number) for number in span] for span in spans)
     first = table.iloc[0]
-    share = (first["highest"] - first["lowest"]) / first["mean"]
+    share = (first["highest"] - first["lowest"]) / first["importance"]
     assert abs(line[1] - bar[1] * share) < 0.1 * (1 + share)
     assert f"<td>{first['best_rank']:g}</td>" in row
 
@@ -173,7 +173,7 @@ def test_what_is_lost_without_an_feature_is_a_table_with_intervals():
     page = found._repr_html_()
 
     rows = re.findall(r"<tr><td title.*?</tr>", page)
-    table = found.to_frame()
+    table = found.to_frame(0.95)
     assert len(rows) == 3
     assert page.index("age") < page.index("&lt;b&gt;bold") < page.index("noise")
     for row, (_, feature) in zip(rows, table.iterrows()):

@@ -182,7 +182,7 @@ def test_refits_take_structured_targets():
     ).fit(X, SURVIVAL)
     assert selector.support_[0]
     folds = importance_across_folds(Survival(), X, SURVIVAL, measure, cv=3)
-    assert np.argmax(folds.mean) == 0
+    assert np.argmax(folds.importances) == 0
 
 
 def test_a_response_too_small_to_be_squared():

@@ -58,7 +58,7 @@ def test_the_surface_is_found():
         "SensitivityImportance.__init__",
         "BaseImportance.fit",
         "Delegating.predict_proba",
-        "NullImportances.pvalues",
+        "NullImportances.familywise_pvalues",
         "null_importances",
         "OligomerWeights.from_estimator",
         "auc",

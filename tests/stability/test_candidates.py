@@ -114,7 +114,7 @@ def test_out_of_fold():
     assert len(found.models) > 2
     for of, values in zip(found.params, found.by_model):
         folds = importance_across_folds(Lasso(**of), X, Y, OBSERVED, cv)
-        np.testing.assert_allclose(values, folds.mean, rtol=1e-13)
+        np.testing.assert_allclose(values, folds.by_fold.mean(axis=0), rtol=1e-13)
 
 
 def test_two_copies_of_a_column():
@@ -152,7 +152,7 @@ def test_many_candidates_cost_few_refits():
     Counting.n_fits = 0
     found = importance_across_candidates(search, X, Y, measure=slopes)
     assert Counting.n_fits == 20
-    assert f"the best 20 of {found.n_good} good models" in repr(found)
+    assert f"the best 20 of {found.n_good} good models" in found.summary()
 
 
 def test_several_metrics():
@@ -273,7 +273,9 @@ def test_fitted_models_with_scores():
     folds = importance_across_candidates(given, X, Y, within=5.0, cv=3)
     ridge = importance_across_folds(Ridge(), X, Y, MEASURE, 3)
     np.testing.assert_allclose(
-        folds.by_model[folds.models.index("ridge")], ridge.mean, rtol=1e-13
+        folds.by_model[folds.models.index("ridge")],
+        ridge.by_fold.mean(axis=0),
+        rtol=1e-13,
     )
     mae = {name: (model, -1.0) for name, (model, _) in given.items()}
     scored = importance_across_candidates(
@@ -361,7 +363,7 @@ def test_features_that_are_no_columns():
     found = importance_across_candidates(SEARCH, X, Y, measure=pairs)
     assert found.by_model.shape[1] == 2
     assert found.dispensable is None
-    assert found.summary().count(".") == 1
+    assert found.summary().endswith("This is the best of 4 good models.")
     csr = sparse.csr_array(X)
     search = GridSearchCV(Lasso(), {"alpha": [0.1, 0.2]}).fit(csr, Y)
     found = importance_across_candidates(search, csr, Y)
@@ -388,7 +390,9 @@ def test_weights_and_groups():
     folds = importance_across_folds(
         Lasso(**found.params[0]), X, Y, OBSERVED, GroupKFold(5), groups=patients
     )
-    np.testing.assert_allclose(found.importances, folds.mean, rtol=1e-13)
+    np.testing.assert_allclose(
+        found.importances, folds.by_fold.mean(axis=0), rtol=1e-13
+    )
 
 
 @pytest.mark.thorough
@@ -423,7 +427,7 @@ def test_classes_in_frames():
     grid = {"logisticregression__C": [0.1, 1.0, 10.0]}
     search = GridSearchCV(model, grid, cv=3).fit(frame, labels)
     found = importance_across_candidates(search, frame, labels)
-    assert found.feature_names == ["x", "c"]
+    assert found.features == ["x", "c"]
     assert not found.dispensable.any()
     assert "No feature was found that a good model can do without" in found.summary()
     table = importance_across_candidates(
@@ -440,6 +444,8 @@ def test_result():
     assert list(table.columns) == [
         "feature",
         "importance",
+        "standard_error",
+        "rank",
         "lowest",
         "lowest_model",
         "highest",
@@ -448,6 +454,7 @@ def test_result():
         "worst_rank",
         "dispensable",
         "dispensable_together",
+        "direction",
     ]
     assert (np.diff(table["importance"]) <= 0).all()
     html = found._repr_html_()

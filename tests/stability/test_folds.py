@@ -29,11 +29,11 @@ def test_folds_are_the_plain_loop(rows, cv):
         model = LinearRegression().fit(X[train], Y[train])
         seen = train if rows == "training" else held_out
         alone = PermutationImportance().fit(model, X[seen], Y[seen])
-        np.testing.assert_allclose(found.importances[fold], alone.importances_)
-        per_output = found.importances_per_output[fold]
+        np.testing.assert_allclose(found.by_fold[fold], alone.importances_)
+        per_output = found.by_fold_per_output[fold]
         np.testing.assert_allclose(per_output, alone.importances_per_output_)
-    assert len(found.importances) == fold + 1
-    assert found.feature_names == alone.features_
+    assert len(found.by_fold) == fold + 1
+    assert found.features == alone.features_
     assert found.output_names == alone.output_names_
 
 
@@ -54,16 +54,16 @@ def test_measures_of_the_fit_get_the_training_rows(model, measure):
         fitted = clone(model).fit(X[train], Y[train])
         alone = clone(measure).fit(fitted, X[train], Y[train]).importances_
         if "random_state" not in measure.get_params():
-            np.testing.assert_allclose(found.importances[fold], alone)
+            np.testing.assert_allclose(found.by_fold[fold], alone)
         else:
-            assert found.importances[fold].argmax() == alone.argmax()
+            assert found.by_fold[fold].argmax() == alone.argmax()
 
 
 def test_statistics_by_hand():
     """Mean, spread with divisor n - 1, and ranks that ties share."""
     table = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [2.0, 6.0, -1.0]])
-    folds = FoldImportances(["a", "b", "c"], table, table[..., np.newaxis], ["y"])
-    np.testing.assert_allclose(folds.mean, [2, 3, 0])
+    folds = FoldImportances(["a", "b", "c"], table.mean(axis=0), by_fold=table)
+    np.testing.assert_allclose(folds.importances, [2, 3, 0])
     np.testing.assert_allclose(folds.sd, [1, np.sqrt(7), 1])
     assert folds.ranks.tolist() == [[1, 2.5, 2.5], [2, 1, 3], [2, 1, 3]]
     assert folds.ranking.tolist() == [2, 1, 3]
@@ -74,7 +74,7 @@ def test_statistics_by_hand():
     assert frame["best_rank"].tolist() == [1, 1, 2.5]
     assert frame["worst_rank"].tolist() == [2.5, 2, 3]
     np.testing.assert_allclose(frame["mean_rank"], [1.5, 5 / 3, 8.5 / 3])
-    one = FoldImportances(["a"], np.ones((1, 1)), np.ones((1, 1, 1)), ["y"])
+    one = FoldImportances(["a"], np.ones(1), by_fold=np.ones((1, 1)))
     assert np.isnan(one.sd).all()
 
 
@@ -88,7 +88,7 @@ def test_spread_is_no_standard_error():
         folds = importance_across_folds(
             Slopes(), Z, y, slopes, ShuffleSplit(10, test_size=0.2), random_state=0
         )
-        means.append(folds.mean)
+        means.append(folds.importances)
         naive.append(folds.sd / np.sqrt(10))
     assert np.all(np.mean(naive, axis=0) < 0.6 * np.std(means, axis=0))
 
@@ -99,7 +99,7 @@ def test_permuted_columns_permute_everything():
     Z = np.column_stack([X[:, :4], np.zeros((60, 2))])  # two features at exactly 0
     one = importance_across_folds(LINEAR, Z, Y, OBSERVED)
     other = importance_across_folds(LINEAR, Z[:, order], Y, OBSERVED)
-    np.testing.assert_allclose(other.importances, one.importances[:, order], atol=1e-12)
+    np.testing.assert_allclose(other.by_fold, one.by_fold[:, order], atol=1e-12)
     np.testing.assert_allclose(other.ranks, one.ranks[:, order])
     assert np.all(one.ranks[:, 4:] == 5.5)
 
@@ -108,8 +108,8 @@ def test_repeats_and_groups_of_rows():
     """Repeated folds, random splits, and whole groups held out."""
     repeated = RepeatedKFold(n_splits=3, n_repeats=2)
     found = importance_across_folds(LINEAR, X, Y, OBSERVED, repeated, random_state=0)
-    assert found.importances.shape == (6, 6)
-    assert len(np.unique(found.importances[:, 0])) == 6
+    assert found.by_fold.shape == (6, 6)
+    assert len(np.unique(found.by_fold[:, 0])) == 6
     groups = np.arange(60) % 4
     seen = []
 

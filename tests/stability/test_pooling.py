@@ -73,29 +73,31 @@ def test_pooled_numbers_are_the_loops(name, groups, weights):
     )
     given = np.ones(N) if weights is None else weights
     theta, errors, drawn = by_loop(MEASURES[name], given, groups, splitter)
-    np.testing.assert_allclose(folds.pooled_importances, theta, atol=TOLERANCE)
+    np.testing.assert_allclose(folds.importances, theta, atol=TOLERANCE)
     np.testing.assert_allclose(folds.standard_errors, errors, atol=TOLERANCE)
     if name == "sensitivity":
         with pytest.raises(ValueError, match="There is no p-value"):
-            folds.pvalues  # noqa: B018
+            folds.pvalues()
         return
     labels = np.arange(N) if groups is None else groups
     means = np.array([given[labels == label].mean() for label in np.unique(labels)])
     freedom = np.sum(means**2) ** 2 / np.sum(means**4) - 1  # Satterthwaite
     expected = t.sf(theta / np.hypot(errors, drawn), freedom)
-    np.testing.assert_allclose(folds.pvalues, expected, atol=1e-9)
+    np.testing.assert_allclose(folds.pvalues(), expected, atol=1e-9)
     np.testing.assert_array_equal(
-        folds.fdr_pvalues, false_discovery_control(folds.pvalues)
+        folds.pvalues("fdr"), false_discovery_control(folds.pvalues())
     )
-    ordered = np.argsort(folds.pvalues)
-    steps = np.maximum.accumulate(folds.pvalues[ordered] * (4 - np.arange(4)))
-    np.testing.assert_allclose(folds.holm_pvalues[ordered], np.minimum(steps, 1.0))
+    ordered = np.argsort(folds.pvalues())
+    steps = np.maximum.accumulate(folds.pvalues()[ordered] * (4 - np.arange(4)))
+    np.testing.assert_allclose(folds.pvalues("holm")[ordered], np.minimum(steps, 1.0))
 
 
 def test_the_mean_of_equal_folds_is_pooled():
     """And one fold that holds out all rows is the measure itself."""
     folds = importance_across_folds(LinearRegression(), X[:88], Y[:88], cv=SPLITTER)
-    np.testing.assert_allclose(folds.pooled_importances, folds.mean, atol=TOLERANCE)
+    np.testing.assert_allclose(
+        folds.importances, folds.by_fold.mean(axis=0), atol=TOLERANCE
+    )
     every = np.arange(N)
     whole = importance_across_folds(LinearRegression(), X, Y, cv=[(every, every)])
     imp = SensitivityImportance(keep_rows=True).fit(LinearRegression().fit(X, Y), X, Y)
@@ -117,8 +119,8 @@ def test_an_unused_column_has_p_value_one():
 
     noisy = y + rng.normal(size=N)
     found = importance_across_folds(Fixed(), X, noisy, PermutationImportance())
-    np.testing.assert_array_equal(found.pvalues[1:], 1.0)
-    assert found.pvalues[0] < 1e-6
+    np.testing.assert_array_equal(found.pvalues()[1:], 1.0)
+    assert found.pvalues()[0] < 1e-6
 
 
 NOT_POOLED = {
@@ -143,11 +145,13 @@ def test_what_cannot_be_pooled_says_why(case):
     given = {"measure": PermutationImportance()} | given
     folds = importance_across_folds(LinearRegression(), X, Y, **given)
     assert "p_value" not in folds.to_frame()
-    for what in ("pooled_importances", "standard_errors", "pvalues", "fdr_pvalues"):
-        with pytest.raises(ValueError, match=f"no pooled importances: .*{reason}"):
-            getattr(folds, what)
-    with pytest.raises(ValueError, match="no pooled importances"):
+    np.testing.assert_allclose(folds.importances, folds.by_fold.mean(axis=0))
+    assert folds.standard_errors is None
+    with pytest.raises(ValueError, match=f"needs standard errors.*{reason}"):
         folds.interval()
+    if folds.quantity.zero:
+        with pytest.raises(ValueError, match=f"needs standard errors.*{reason}"):
+            folds.pvalues("fdr")
 
 
 def test_tree_impurity_is_not_pooled():
@@ -165,14 +169,13 @@ def test_table_and_picture_show_the_intervals():
     rows = pl.DataFrame(X, schema=list("abcd"))
     measure = PermutationImportance()
     folds = importance_across_folds(LinearRegression(), rows, Y, measure)
-    table = folds.to_frame()
+    table = folds.to_frame(0.95)
     assert isinstance(table, pl.DataFrame)
-    shown = ["pooled", "standard_error", "lower", "upper", "p_value"]
+    shown = ["importance", "standard_error", "lower", "upper", "p_value"]
     assert set(shown) | {"holm_p_value", "fdr_p_value"} < set(table.columns)
-    display = folds.plot_pooled(label="loss gained")
-    assert isinstance(display, ImportanceDisplay)
+    display = ImportanceDisplay.from_importance(folds)
     ends = folds.interval().sort("importance")
-    drawn = np.asarray(display.intervals)[np.argsort(folds.pooled_importances)]
+    drawn = np.asarray(display.intervals)[np.argsort(folds.importances)]
     np.testing.assert_allclose(drawn, ends[["lower", "upper"]].to_numpy())
     ratio = PermutationImportance(relative=True)
     folds = importance_across_folds(LinearRegression(), rows, Y, ratio)
@@ -195,7 +198,7 @@ def test_level_and_power_of_the_conditional_test():
             conditional=Ridge(), conditional_fit_rows=rows, random_state=seed
         )
         folds = importance_across_folds(LinearRegression(), rows, y, measure)
-        found += folds.pvalues < 0.05
+        found += folds.pvalues() < 0.05
     assert found[1] / 200 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
     assert found[0] / 200 > 0.9
 
@@ -205,4 +208,4 @@ def test_leave_out_uses_the_same_p_values():
     found = leave_out_importances(LinearRegression(), X, Y, random_state=0)
     ratio = found.importances / found.standard_errors
     expected = t.sf(ratio, found.degrees_of_freedom)
-    np.testing.assert_array_equal(found.pvalues, expected)
+    np.testing.assert_array_equal(found.pvalues(), expected)

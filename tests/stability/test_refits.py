@@ -53,7 +53,7 @@ def test_features_need_not_be_columns(function, measure):
     """Groups, pairs and feature functions, with their names."""
     found = function(LINEAR, X, Y, measure, **few(function))
     names = clone(measure).fit(LinearRegression().fit(X, Y), X, Y).features_
-    assert found.feature_names == names
+    assert found.features == names
     assert values(found).shape[1] == 2
 
 
@@ -63,13 +63,13 @@ def test_measures_without_a_model(function):
     found = function(
         None, X, Y, FilterImportance(score_func=f_regression), **few(function)
     )
-    assert found.importances.shape[-1] == 6
+    assert len(found.importances) == 6
     if function is null_importances:
         np.testing.assert_allclose(found.importances, f_regression(X, Y)[0])
     else:
         held_out = np.arange(12)
         expected = f_regression(X[held_out], Y[held_out])[0]
-        np.testing.assert_allclose(found.importances[0], expected)
+        np.testing.assert_allclose(found.by_fold[0], expected)
 
 
 @BOTH
@@ -82,9 +82,9 @@ def test_several_classes(function):
     assert values(found).shape == values(numbers).shape
     if function is importance_across_folds:
         assert found.output_names == ["high", "low", "middle"]
-        assert found.importances_per_output.shape == (5, 6, 3)
-        mean = found.importances_per_output.mean(axis=2)
-        np.testing.assert_allclose(found.importances, mean)
+        assert found.by_fold_per_output.shape == (5, 6, 3)
+        mean = found.by_fold_per_output.mean(axis=2)
+        np.testing.assert_allclose(found.by_fold, mean)
         np.testing.assert_allclose(found.importances, numbers.importances, rtol=1e-3)
 
 
@@ -111,7 +111,7 @@ def test_containers(function):
     target = pd.Series(Y, index=np.arange(60)[::-1])  # taken by position
     found = function(LINEAR, frame, target, OBSERVED, **few(function, random_state=0))
     np.testing.assert_allclose(values(found), expected, rtol=1e-9)
-    assert found.feature_names == names
+    assert found.features == names
 
 
 SAMPLED = PermutationImportance(estimation="sampled", n_draws=4, features=[0, 1])
@@ -196,7 +196,7 @@ def test_weights_reach_estimator_and_measure(function):
         alone = clone(OBSERVED).fit(
             model, X[held_out], Y[held_out], sample_weight=weights[held_out]
         )
-        np.testing.assert_allclose(found.importances[0], alone.importances_)
+        np.testing.assert_allclose(found.by_fold[0], alone.importances_)
     with config_context(enable_metadata_routing=True):
         model = Ridge().set_fit_request(sample_weight="precision")
         measure = clone(OBSERVED).set_fit_request(sample_weight="precision")
@@ -249,7 +249,7 @@ def test_results_of_refits_are_shown_in_a_line():
     """Not as pages of arrays, at the end of a notebook's cell."""
     measure = SensitivityImportance()
     folds = importance_across_folds(Ridge(), X, Y, measure, cv=3)
-    assert repr(folds) == "<importances of 6 features over 3 folds: to_frame()>"
+    shown = "relative mean change of the prediction of 6 features; see summary()>"
+    assert repr(folds) == f"<FoldImportances: {shown}"
     null = null_importances(Ridge(), X, Y, measure, n_permutations=2, random_state=0)
-    shown = "<importances of 6 features, and for 2 shuffled targets: to_frame()>"
-    assert repr(null) == shown
+    assert repr(null) == f"<NullImportances: {shown}"

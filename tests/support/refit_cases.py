@@ -50,4 +50,4 @@ def values(result):
     """The numbers of either result, as one array."""
     if isinstance(result, NullImportances):
         return np.vstack([result.importances, result.null])
-    return result.importances
+    return getattr(result, "by_fold", result.importances)

@@ -71,7 +71,7 @@ def refits(estimator: object) -> tuple[FoldImportances, NullImportances]:
     null = null_importances(
         estimator, X, y, lambda e, X, y: np.ones(4), n_permutations=9, n_jobs=None
     )
-    shown = folds.mean.round(2), null.pvalues.tolist(), null.to_frame()
+    shown = folds.sd.round(2), null.pvalues("fdr").tolist(), null.to_frame()
     assert len(shown) == 3
     return folds, null
 
