@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.statistics import deciles
+from skvarimp._data.statistics import Units, deciles
 from skvarimp._data.validation import grid_constraint
 from skvarimp._display.curves import CurvesDisplay
 from skvarimp._measures.joint.statistics import (
@@ -21,7 +21,7 @@ from skvarimp._measures.joint.statistics import (
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
-from skvarimp._response.grid import kind_of
+from skvarimp._response.grid import QuantileGrid, kind_of
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
@@ -55,8 +55,10 @@ class PartialDependenceImportance(ResponseImportance):
         cancel.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
-        Values the input moves through, as in `SensitivityImportance`; "all", and
-        "auto": every distinct observed value.
+        Values the input moves through, as in `SensitivityImportance`; "all": every
+        distinct observed value. "auto": "all" where that costs hardly more than 64
+        quantiles, else these: the medians of 64 bins of equal probability, as means
+        over drawn rows (see Notes).
     categorical_features : array-like, default=None
         Names, positions or mask of columns to treat as categorical besides those of
         boolean, string or categorical type.
@@ -128,12 +130,15 @@ default="auto"
         Feature name -> ndarray of shape (9,), the deciles of the observed values of a
         numeric column.
     grid_ : dict
-        Feature name -> the grid it moved through: "all", or what `grid` says.
+        Feature name -> the grid it moved through: "all", 64 bins, 256 of a group, or
+        what `grid` says.
     statistic_ : list of str
         "std" or "range" for each feature; a column of `to_frame` where "auto" took
         both.
+    monte_carlo_errors_ : ndarray of shape (n_features,) or None
+        What the rows that were not drawn add to the errors; None where all were taken.
     estimation_ : str
-        "exact".
+        "exact", or "rows" where some of the rows were drawn.
     response_path_ : str
         How the response was computed.
     features_ : list of str
@@ -149,8 +154,13 @@ default="auto"
     Notes
     -----
     An input with one value scores 0. Sample weights weigh the rows averaged over;
-    the grid's distinct values count once whatever their frequency. Cost for a model
-    without a fast response: n_samples x n_cells predictions per feature.
+    the grid's distinct values count once whatever their frequency.
+
+    Cost for a model without a fast response: n_samples x n_cells predictions per
+    feature. By default that is 64 n_samples up to 4 000 rows. Of more rows half are
+    drawn, at least 4 000 and at most 10 000, the same ones in each fit, so that no fit
+    takes more than 640 000 predictions per feature. Of a group 256 joint values are
+    taken, and of a categorical input all levels. Any other `grid` takes all rows.
 
     References
     ----------
@@ -206,9 +216,9 @@ default="auto"
                 PartialDependence.over(self.statistic, n_rows, 1),
             ]
         categorical = self._categorical
-        grid = self.grid
+        grid, estimation = self.grid, "exact"
         if isinstance(grid, str) and grid == "auto":
-            grid = "all"
+            grid, estimation = "all", "auto"
         request = Request(grid, reductions, [one] * len(reductions), categorical)
         pairs = None
         if self.pairs is not None:
@@ -219,16 +229,34 @@ default="auto"
                         f"`pairs` names the group {feature.name!r}, which has no "
                         "single axis to be drawn on. Use pairs of columns."
                     )
-        return Plan(problem, features, request, own=pairs)
+        return Plan(problem, features, request, estimation, own=pairs)
+
+    def _cheapest(self, plan):
+        """ "exact", or "rows" of those there are; settles the grid."""
+        problem, request = plan.problem, plan.request
+        if problem.curves_are_cheap(plan.features, request):
+            return "exact"
+        request.grid = QuantileGrid()
+        rows = problem.rows_of_curves(plan.features, request.categorical)
+        if len(rows) == problem.n_rows:
+            return "exact"
+        plan.rows, n = rows, len(rows)
+        request.reductions[-1] = PartialDependence(self.statistic, n, n, apart=True)
+        return "rows"
 
     def _conclude(self, plan, outcomes):
         request = plan.request
-        if self.keep_rows and self.kind == "average":
+        self.monte_carlo_errors_ = None
+        if plan.rows is not None:
+            problem, features = plan.problem, plan.features
+            outcome = problem.curves_of_rows(features, request, plan.rows, self)
+            self.monte_carlo_errors_ = outcome.monte_carlo_errors
+            outcomes = [outcome]
+        elif self.keep_rows and self.kind == "average":
             complete_influences(plan, request, outcomes[0], self.n_jobs)
         self.statistic_ = self._statistics(plan.problem.table, plan.features, request)
         self._store_outcome(plan, outcomes[0])
-        names = [feature.name for feature in plan.features]
-        self.grid_ = {name: _grid_of(request.grid, name) for name in names}
+        self.grid_ = {f.name: _grid_of(plan, f) for f in plan.features}
         self.curves_, self.deciles_ = {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
         found = zip(plan.features, outcomes[-1].curves or [])
@@ -347,9 +375,12 @@ default="auto"
         return self._says(text, unit=self._unit)
 
 
-def _grid_of(grid, name):
+def _grid_of(plan, feature):
     """The grid of one feature."""
-    return grid.get(name, "all") if isinstance(grid, Mapping) else grid
+    grid = plan.request.grid
+    if isinstance(grid, QuantileGrid):
+        return grid.of(plan.problem.move(feature, plan.request))
+    return grid.get(feature.name, "all") if isinstance(grid, Mapping) else grid
 
 
 def _some_curves(plan, feature):
@@ -364,8 +395,15 @@ def _some_curves(plan, feature):
 
 def _errors_of_curve(feature, plan):
     """Standard errors of a mean curve, of its shape; NaN where not computed."""
-    problem = plan.problem
-    rows, (n_outputs, n_rows) = np.arange(problem.n_rows), problem.base.shape
+    problem, rows, units = plan.problem, plan.rows, plan.problem.units
+    if rows is None:
+        rows = np.arange(problem.n_rows)
+    else:
+        labels = None if units.groups is None else units.groups[rows]
+        weights = problem.weights[rows]
+        units = Units.of(weights / weights.sum(), labels)
+    base, weights = np.ascontiguousarray(problem.base[:, rows]), units.weights
+    n_outputs, n_rows = base.shape
     move, response = (
         problem.move(feature, plan.request),
         problem.response(plan.features),
@@ -375,9 +413,9 @@ def _errors_of_curve(feature, plan):
     for part in slices(len(some), n_outputs * n_rows):
         cells = some[part]
         share = np.full(len(cells), 1.0 / len(cells))
-        few = move.at_cells(cells, probabilities=share, codes=None)
-        curves = response.curves(problem.table, rows, few, problem.base)
+        few = move.at_cells(cells, probabilities=share, codes=None, nearest=None)
+        curves = response.curves(problem.table, rows, few, base)
         influences = np.moveaxis(curves, 2, 0)
-        influences = influences - (influences @ problem.weights)[..., np.newaxis]
-        errors[cells] = problem.units.error(influences)
+        influences = influences - (influences @ weights)[..., np.newaxis]
+        errors[cells] = units.error(influences)
     return errors[:, 0] if n_outputs == 1 else errors

@@ -22,15 +22,24 @@ from skvarimp._data.validation import (
 )
 from skvarimp._models.model import Model
 from skvarimp._models.registry import serves_threads
-from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.contract import TIMES_DRAWN, BlackBoxResponse
 from skvarimp._response.drawing import StrataDraws
 from skvarimp._response.further_reductions import loss_of_rows
-from skvarimp._response.grid import Moves, distinct_values, make_move
+from skvarimp._response.grid import (
+    N_JOINT,
+    N_QUANTILES,
+    Moves,
+    QuantileGrid,
+    distinct_values,
+    kind_of,
+    make_move,
+)
 from skvarimp._response.lowering import Watched, respond
 from skvarimp._response.mean_curves import MeanCurve
 from skvarimp._response.rounds import (
     Effort,
     RowDraws,
+    curve_rows,
     draw_in_rounds,
     feature_seeds,
     random_order,
@@ -41,6 +50,8 @@ from skvarimp._response.walk import Walk, run_walk
 from skvarimp._running.guards import budget
 from skvarimp._running.tasks import Progress, each
 
+QUICK = 2e7  # numbers written: about half a second
+MOST_KEPT = 2**24  # values of the curves of one feature at drawn rows
 _WAY_OUT = "Use scale=None for importances in the units of the response."
 
 
@@ -62,7 +73,11 @@ class Problem:
         Which rows of X these are.
     labels : ndarray of shape (n_samples,) or None
         The group of each row.
+    draws_rows : bool
+        Whether exact numbers may be those of some rows.
     """
+
+    draws_rows = True
 
     table: object
     model: Model
@@ -296,6 +311,77 @@ class Problem:
         outcome = rows_in_rounds(draws, n_first, measure.tol, measure, size)
         n_drawn = int(outcome.n_draws.max())
         measure.response_path_ = f"{response.path}, {rows_drawn(n_drawn, self.n_rows)}"
+        return outcome
+
+    def curves_are_cheap(self, features, request):
+        """Whether all values cost hardly more than quantiles at drawn rows do.
+
+        Parameters
+        ----------
+        features : list of Feature
+        request : Request
+            With the grid "all"; its first reduction takes mean curves.
+        """
+        response, reduction, n = (
+            self.response(features),
+            request.reductions[0],
+            self.n_rows,
+        )
+        if response.asks_model:
+            return n <= N_QUANTILES
+        sizes = self.sizes_for_costs(features, request)
+        exact = self.exact_cost(features, reduction, n, sizes)
+        drawn = curve_rows(n) * np.minimum(sizes, N_QUANTILES).sum()
+        call = response.costs().for_outputs(len(self.base)).call
+        return exact <= max(TIMES_DRAWN * drawn, QUICK / call)
+
+    def rows_of_curves(self, features, categorical):
+        """The rows that curves at quantiles are means over, which are kept at once.
+
+        Parameters
+        ----------
+        features : list of Feature
+        categorical : frozenset of int
+            See `Request`.
+
+        Returns
+        -------
+        ndarray of int
+            In the order of X. The same for all features and in all fits.
+        """
+        request, n_cells = Request(QuantileGrid(), [], [], categorical), N_JOINT
+        for feature in features:
+            if kind_of(self.table, feature, categorical).categorical:
+                n_cells = max(n_cells, self.move(feature, request).n_cells)
+        room = MOST_KEPT // (n_cells * len(self.base))
+        n_drawn = min(curve_rows(self.n_rows), max(2, room))
+        return np.sort(random_order(self.n_rows, 0)[:n_drawn])
+
+    def curves_of_rows(self, features, request, rows, measure):
+        """The `Outcome` of mean curves over some of the rows.
+
+        Parameters
+        ----------
+        features : list of Feature
+        request : Request
+            Whose first reduction gives the importances, and the last one the curves.
+        rows : ndarray of int
+            See `rows_of_curves`.
+        measure : BaseImportance
+            Whose `keep_rows` and `n_jobs` say how, and whose callbacks see the
+            progress.
+        """
+        response, others = (
+            self.response(features),
+            np.delete(np.arange(self.n_rows), rows),
+        )
+        walk = self.walk(response, features, [request], measure.keep_rows)
+        sizes = np.zeros(len(features), dtype=np.intp)
+        draws = RowDraws(walk, np.concatenate([rows, others]), sizes)
+        outcome = rows_in_rounds(draws, len(rows), None, measure, 0.0)
+        measure.response_path_ = (
+            f"{response.path}, {rows_drawn(len(rows), self.n_rows)}"
+        )
         return outcome
 
     def reach(self, scale):

@@ -45,6 +45,8 @@ class Plan:
         response is known, which says what they cost.
     own : object
         What else the measure concludes from.
+    rows : ndarray of int or None
+        The rows that curves are means over, where rows are drawn.
     """
 
     problem: Problem
@@ -52,6 +54,7 @@ class Plan:
     request: Request | None = None
     estimation: str | None = "exact"
     own: object = None
+    rows: np.ndarray | None = None
 
     @property
     def walks(self):
@@ -390,7 +393,7 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
             drawn = 0  # what some rows of all cost is no measure of what may be waited
         if problem.exact_is_cheap(features, request, drawn):
             return "exact"
-        some = read and problem.partitions is None and self.tol is not None
+        some = read and problem.draws_rows and self.tol is not None
         if some and problem.affordable_rows(features, request) >= ENOUGH_ROWS:
             return "rows"
         return self._drawn_estimation

@@ -45,6 +45,8 @@ class PartitionedProblem(Problem):
         Share of the rows that are donors.
     """
 
+    draws_rows = False
+
     partitions: object = None
     whole: bool = True
     share: float = 1.0

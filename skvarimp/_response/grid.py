@@ -41,6 +41,9 @@ class Move:
         to 1 in each part. None: every row moves through all cells.
     ordered : bool
         Whether the values are those of one column and have an order.
+    nearest : ndarray of shape (n_samples,) or None
+        Where values stand for those near them: the cell that stands for each row's own
+        value.
     """
 
     feature: Feature
@@ -51,6 +54,7 @@ class Move:
     categorical: bool
     parts: object = None
     ordered: bool = False
+    nearest: np.ndarray | None = None
 
     @property
     def known(self):
@@ -101,6 +105,11 @@ class Move:
     def rows_of_values(self, cells):
         """Values of the given cells as (len(cells), n_columns)."""
         return self.values.reshape(self.n_cells, -1)[cells]
+
+    @property
+    def own_cells(self):
+        """The cell of each row's own value, or of what stands for it; or None."""
+        return self.nearest if self.codes is None else self.codes
 
     @property
     def levels(self):
@@ -204,6 +213,59 @@ def _with_nulls(table, weights, move):
     values[:n_known] = move.values[known]
     probabilities = np.append(move.probabilities[known], masses[nulls])
     return replace(move, values=values, donors=donors, probabilities=probabilities)
+
+
+N_QUANTILES, N_JOINT = 64, 256  # of curves that a model is asked for
+
+
+@dataclass(frozen=True)
+class QuantileGrid:
+    """The values of a feature in bins of equal probability, one value for each bin.
+
+    Called as `make_move` is, with the grid already known. Numbers are represented by
+    the median of their bin. Of joint values, which take more bins, and of values that
+    have an order but are no numbers, those in the middle of the bins stand for the
+    others, in the order in which the table sorts them. Categories are all taken, and so
+    are values that are not more than the bins.
+
+    Parameters
+    ----------
+    n_bins, n_joint : int
+        Of the values of one column, and of the joint values of several.
+    """
+
+    n_bins: int = N_QUANTILES
+    n_joint: int = N_JOINT
+
+    def __call__(self, table, weights, feature, categorical_columns):
+        """The `Move` of a feature."""
+        whole = make_move(table, weights, feature, "all", categorical_columns)
+        n_bins = self._size(feature)
+        if whole.n_cells <= n_bins or whole.categorical:
+            return whole
+        upper = np.cumsum(whole.probabilities)
+        if whole.ascends:
+            move = make_move(table, weights, feature, n_bins, categorical_columns)
+            middles = np.where(whole.known, upper - whole.probabilities / 2, 1.0)
+            known = np.cumsum(move.probabilities)[: int(move.known.sum())]
+            nearest = np.searchsorted(known[:-1], middles - 1e-12)
+            nearest[~whole.known] = move.n_cells - 1
+            return replace(move, nearest=nearest[whole.codes])
+        middles = (np.arange(n_bins) + 0.5) / n_bins
+        cells = np.unique(np.searchsorted(upper[:-1], middles, side="right"))
+        between = (cells[1:] + cells[:-1]) // 2 + 1
+        nearest = np.searchsorted(between, np.arange(whole.n_cells), side="right")
+        chances = np.bincount(nearest, whole.probabilities)
+        return whole.at_cells(
+            cells, probabilities=chances, codes=None, nearest=nearest[whole.codes]
+        )
+
+    def of(self, move):
+        """What was asked of a feature, in the words of `grid`."""
+        return "all" if move.codes is not None else self._size(move.feature)
+
+    def _size(self, feature):
+        return self.n_bins if len(feature.columns) == 1 else self.n_joint
 
 
 def _as_stored(table, move):

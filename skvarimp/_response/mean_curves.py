@@ -158,12 +158,14 @@ class PartialDependence(WithStatistic):
     random signs in `n_groups` groups, rows that depend on each other with one sign in
     one group. This estimates the same sum of squares without bias and with a relative
     error of about (2 n_groups)^(-1/2). Groups are joined where their sums over all
-    outputs and cells take too much memory.
+    outputs and cells take too much memory. With `apart` each row is kept apart whatever
+    memory it takes.
     """
 
     statistic: str = "std"
     n_groups: int = 200
     n_rows: int = 0
+    apart: bool = False
     units: Units | None = field(default=None, compare=False)
 
     needs = "moments"
@@ -224,6 +226,8 @@ class PartialDependence(WithStatistic):
 
     def keeps_apart(self, n_numbers):
         """Whether each row's curve is kept, of so many numbers."""
+        if self.apart:
+            return True
         fits = 8 * n_numbers * self.n_rows <= working_bytes() / 4
         return self.n_groups == self.n_rows and fits
 
@@ -250,8 +254,11 @@ class PartialDependence(WithStatistic):
         if state.basis is not None:  # (sums @ basis) @ slope, the short way
             slope = np.einsum("bofk,bok->bof", state.basis, slope)
         if state.apart is not None:
-            psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0] + own
-            return sample.finished(importances, psi, curves=curves)
+            psi = np.matmul(state.apart, slope[..., np.newaxis])[..., 0]
+            finished = sample.finished(importances, psi + own, curves=curves)
+            if sample.keep_rows:
+                finished.through_curves = sample.scaled_mean(psi)
+            return finished
         (signs, groups), n_groups = self.drawn, state.sketch.shape[2]
         weights = signs * sample.weights
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)

@@ -43,6 +43,9 @@ class Outcome:
         How much each row moves the importance, where `Sample.keep_rows` asks for it.
     contributions : ndarray of shape (n_features, n_rows) or None
         Each row's own importance, where the importance is their mean.
+    through_curves : ndarray of shape (n_features, n_rows) or None
+        The part of the influences that rows have through their own curves, where the
+        importance is one of a mean curve, and `Sample.keep_rows` asks for it.
     curves : list of (ndarray of shape (n_outputs, n_cells) or None), or None
     errors_per_output : ndarray of shape (n_features, n_outputs) or None
         Standard errors of each output by itself.
@@ -62,6 +65,7 @@ class Outcome:
     n_draws: np.ndarray | None = None
     influences: np.ndarray | None = None
     contributions: np.ndarray | None = None
+    through_curves: np.ndarray | None = None
     curves: list | None = None
     errors_per_output: np.ndarray | None = None
     skewness: np.ndarray | None = None
@@ -189,7 +193,7 @@ class Sample:
         contributions : ndarray of shape (n_features, n_outputs, n_rows), default=None
         curves : ndarray of shape (n_features, n_outputs, n_cells), default=None
         """
-        psi = self._scaled_mean(influences)
+        psi = self.scaled_mean(influences)
         errors, skewness = self.units.error_and_skewness(psi)
         outcome = Outcome(importances, errors, curves=curves, skewness=skewness)
         outcome.directions = None if curves is None else self.directions(curves)
@@ -200,10 +204,11 @@ class Sample:
         if self.keep_rows:
             outcome.influences = psi
             if contributions is not None:
-                outcome.contributions = self._scaled_mean(contributions)
+                outcome.contributions = self.scaled_mean(contributions)
         return outcome
 
-    def _scaled_mean(self, of_outputs):
+    def scaled_mean(self, of_outputs):
+        """Mean over the outputs of numbers of rows (b, o, i), each by its scale."""
         return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
 
 

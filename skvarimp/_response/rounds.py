@@ -26,6 +26,7 @@ LEAST_DRAWS = 4  # two strata: one says nothing of pairs between strata
 MOST_TIMES = 64  # with a `tol`, a row draws at most this many times `n_draws`
 BLOCK_ROWS = 10_000  # drawn before it is asked whether they are enough
 MOST_ROWS = 30_000  # drawn where `tol` is "auto"
+CURVE_ROWS = 4000, 10_000  # of curves that a model is asked for: at least, at most
 ENOUGH_ROWS = 2000  # of a model that is read, with the exact mean of each
 LEAST_ROWS = 20  # before an error of drawing is trusted
 
@@ -338,6 +339,12 @@ def _drawn(task, draws):
     return draws.drawn(task)
 
 
+def curve_rows(n_rows):
+    """How many rows the curves of a model that is not read are means over."""
+    least, most = CURVE_ROWS
+    return min(n_rows, max(least, min(n_rows // 2, most)))
+
+
 def rows_drawn(n_drawn, n_rows):
     """How many of the rows were drawn, in words."""
     return f"{n_drawn} of {n_rows} rows" if n_drawn < n_rows else f"{n_rows} rows"
@@ -392,7 +399,8 @@ class RowDraws:
     Parameters
     ----------
     walk : Walk
-        Over all rows, of one request with one reduction and `MeanCurve`.
+        Over all rows, of one request. Its first reduction gives the importances, and
+        the last one the mean curves: `MeanCurve`, or the first itself.
     order : ndarray of shape (n_rows,)
         Positions of the rows, in the order in which they are drawn.
     sizes : ndarray of shape (n_features,)
@@ -426,13 +434,26 @@ class RowDraws:
             keep_rows=True,
         )
         with closing(finished_positions(part, n_jobs)) as arriving:
-            for positions, (finished, mean) in arriving:
-                finished.directions, finished.effects = mean.directions, mean.effects
+            for positions, (finished, *others) in arriving:
+                if others:
+                    mean = others[-1]
+                    finished.directions, finished.effects = (
+                        mean.directions,
+                        mean.effects,
+                    )
+                    finished.curves = mean.curves
+                if finished.curves is not None:  # the level is known from all rows
+                    rise = (self.walk.level - part.level)[:, np.newaxis]
+                    finished.curves = [curve + rise for curve in finished.curves]
                 yield features[list(positions)], self._of_all(finished, part, drawn)
 
     def _of_all(self, finished, part, drawn):
         """The numbers with the error of drawing, and of all rows if they are kept."""
-        of_rows, m, n = finished.contributions, len(drawn), len(self.order)
+        m, n = len(drawn), len(self.order)
+        psi, of_rows = finished.influences, finished.contributions
+        if of_rows is None:
+            of_rows = finished.through_curves
+        finished.through_curves = None
         centred = of_rows - (of_rows @ part.weights)[:, np.newaxis]
         left_out = (1 - m / n) * m / max(m - 1, 1)
         squares = left_out * (centred**2 @ part.weights**2)
@@ -442,22 +463,21 @@ class RowDraws:
         # a row that was not drawn has 0, so that the weighted means are not biased
         often = part.weights / self.walk.weights[drawn]
         every = np.zeros((2, len(of_rows), n))
-        every[:, :, drawn] = often * np.stack([finished.influences, of_rows])
+        every[:, :, drawn] = often * np.stack([psi, of_rows])
         for psi, error in zip(every[0], finished.standard_errors):
             psi[:] = scaled_influences(psi, self.walk.units, error)
         errors, units = finished.standard_errors, self.walk.units
         finished.skewness = units.skewness(every[0], errors)
         if not self.walk.keep_rows:
             return replace(finished, influences=None, contributions=None, effects=None)
-        influences, contributions = every
-        effects = np.full((*finished.effects.shape[:2], n), np.nan)
-        effects[:, :, drawn] = finished.effects
-        return replace(
-            finished,
-            effects=effects,
-            influences=influences,
-            contributions=contributions,
-        )
+        finished.influences = every[0]
+        if finished.contributions is not None:
+            finished.contributions = every[1]
+        if finished.effects is not None:
+            effects = np.full((*finished.effects.shape[:2], n), np.nan)
+            effects[:, :, drawn] = finished.effects
+            finished.effects = effects
+        return finished
 
 
 def rows_in_rounds(draws, n_first, tol, measure, size):

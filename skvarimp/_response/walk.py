@@ -269,8 +269,8 @@ def sample_of(walk, moves, scale, cell_of_value=None):
     probabilities = np.stack([move.probabilities for move in moves])
     multiplicity = np.ones_like(probabilities)
     codes, parts = None, moves[0].parts
-    if moves[0].codes is not None:
-        codes = np.stack([move.codes[walk.rows] for move in moves])
+    if all(move.own_cells is not None for move in moves):
+        codes = np.stack([move.own_cells[walk.rows] for move in moves])
     if cell_of_value is not None:
         chances = [np.bincount(cell_of_value, p) for p in probabilities]
         probabilities = np.stack(chances)

@@ -123,7 +123,7 @@ MEASURES = [
     SensitivityImportance(contrast="observed", estimation="exact"),
     SensitivityImportance(contrast="range", estimation="exact"),
     SensitivityImportance(estimation="exact", grid=7),
-    PartialDependenceImportance(statistic="std"),
+    PartialDependenceImportance(statistic="std", grid="all"),
     PartialDependenceImportance(statistic="range", kind="individual", grid="deciles"),
     PermutationImportance(estimation="exact"),
     PermutationImportance(estimation="exact", loss="absolute_error", relative=True),

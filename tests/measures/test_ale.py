@@ -72,7 +72,7 @@ def test_an_additive_model_has_the_shape_of_its_partial_dependence():
         return np.exp(X[:, 0]) + 3 * X[:, 1] - X[:, 2] ** 2
 
     ale = ALEImportance(n_bins=N).fit(additive, X)
-    average = PartialDependenceImportance().fit(additive, X)
+    average = PartialDependenceImportance(grid="all").fit(additive, X)
 
     for name, (edges, effects) in ale.curves_.items():
         grid, mean = average.curves_[name]

@@ -68,7 +68,7 @@ MEASURES = {
         random_state=0,
         **KEPT,
     ),
-    "dependence": PartialDependenceImportance(statistic="std", **KEPT),
+    "dependence": PartialDependenceImportance(statistic="std", grid="all", **KEPT),
     "total": SobolImportance(**KEPT),
     "first order": SobolImportance(order="first", **KEPT),
     "individual": PartialDependenceImportance(

@@ -102,7 +102,7 @@ def test_bands_are_intervals_of_the_mean_curve():
     """Two and a bit standard errors on both sides, straight lines between the known."""
     weights = np.random.default_rng(0).random(120)
     rows = np.column_stack([np.linspace(0.0, 1.0, 120), weights])
-    measure = PartialDependenceImportance(curve_errors=True, features=[0])
+    measure = PartialDependenceImportance(curve_errors=True, features=[0], grid="all")
     imp = measure.fit(lambda Z: np.exp(Z[:, 0]) * Z[:, 1], rows)
     errors, (_, averages) = imp.curve_errors_["x0"], imp.curves_["x0"]
     known = ~np.isnan(errors)

@@ -219,7 +219,7 @@ def test_blocks_of_rows_that_take_different_nodes(outputs, monkeypatch):
     else:
         y = np.column_stack([y, y**2, -y])
         model = KernelRidge(kernel="rbf", gamma=0.5).fit(rows, y)
-    imp = PartialDependenceImportance()
+    imp = PartialDependenceImportance(grid="all")
     expected = imp.fit(lambda Z: model.predict(Z), rows).importances_
     whole = imp.fit(model, rows)
     np.testing.assert_allclose(whole.importances_, expected, rtol=1e-9)

@@ -186,18 +186,24 @@ class MeanCurves:
     base : ndarray of shape (n_outputs, n_samples)
     n_columns : int
         How many columns move at once, at most.
+    rows : ndarray of int, default=None
+        Those of the table that the means are over; None: all.
     """
 
-    def __init__(self, response, table, weights, base, n_columns):
+    def __init__(self, response, table, weights, base, n_columns, rows=None):
         self.table, self.weights, self.base = table, weights, base
-        rows = np.arange(len(weights))
+        if rows is None:
+            rows = np.arange(len(weights))
+        else:
+            weights = weights[rows] / weights[rows].sum()
+            base = np.ascontiguousarray(base[:, rows])
         self.of = response.averaged(table, rows, weights, base, n_columns)
 
     @classmethod
-    def over(cls, problem, features, n_columns):
-        """The curves of features over the rows of a `Problem`."""
+    def over(cls, problem, features, n_columns, rows=None):
+        """The curves of features over the rows of a `Problem`, or over some of them."""
         response, table = problem.response(features), problem.table
-        return cls(response, table, problem.weights, problem.base, n_columns)
+        return cls(response, table, problem.weights, problem.base, n_columns, rows)
 
     def observed(self, feature):
         """A feature's move through its observed values, and its mean curve."""
@@ -242,14 +248,15 @@ def joint_dependence(plan, request):
     """
     problem, features, pairs = plan.problem, plan.features, plan.own
     joint = [together([features[j], features[k]]) for j, k in pairs]
-    curves = MeanCurves.over(problem, joint, n_columns=2)
+    curves = MeanCurves.over(problem, joint, n_columns=2, rows=plan.rows)
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:
         move = problem.move(features[e], request)
         some = spread_cells(move, SURFACE_VALUES)
         share = move.probabilities[some]
-        moves[e] = move.at_cells(some, probabilities=share / share.sum(), codes=None)
+        share = share / share.sum()
+        moves[e] = move.at_cells(some, probabilities=share, codes=None, nearest=None)
     result = {}
     for j, k in pairs:
         averages = np.moveaxis(curves.on_grid(moves[j], moves[k]), 0, -1) + level
