@@ -53,6 +53,7 @@ from skvarimp._results.importances import Importances
 ROWS_APART.append(Partitions)  # elsewhere that room is not mentioned
 
 __version__ = "0.1.0"
+__doc_url__ = "https://skvarimp.readthedocs.io"  # also: `doc` of a checkout
 
 __all__ = [
     "SensitivityImportance",

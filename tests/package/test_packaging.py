@@ -1,6 +1,7 @@
 """What a distribution says about itself, in the places that say it twice."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,22 @@ def test_pages_that_are_pointed_to_exist():
 def test_marked_as_typed():
     """PEP 561: type checkers read the hints of an installed package."""
     assert (ROOT / "skvarimp" / "py.typed").exists()
+
+
+def test_actions_are_pinned():
+    """By the hash of a commit: a tag can be moved to other code."""
+    used = [
+        line.split("uses:")[1].strip()
+        for path in (ROOT / ".github/workflows").glob("*.yml")
+        for line in path.read_text("utf8").splitlines()
+        if "uses:" in line
+    ]
+    assert len(used) >= 10
+    for action in used:
+        assert re.fullmatch(r"[\w/.-]+@[0-9a-f]{40}  # v\d[\d.]*", action), action
+
+
+def test_the_package_says_where_its_pages_are():
+    """For those who have only installed it."""
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    assert skvarimp.__doc_url__ == project["urls"]["Documentation"]
