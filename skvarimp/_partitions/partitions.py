@@ -59,10 +59,6 @@ class Partition:
         weights = self.weights[rows]
         return replace(self, table=table, y=y, weights=weights, groups=groups)
 
-    def positive(self):
-        """The rows of positive weight; None where there are none."""
-        return self.some(np.flatnonzero(self.weights))
-
 
 class Partitions:
     """X, y, weights and groups in partitions, fetched anew by each pass.
@@ -112,7 +108,7 @@ class Partitions:
         self.delayed = [dask.delayed((number, *part)) for number, part in gathered]
         self.sent = Sent()
         self._read = partial(_read_partition, feature_names=feature_names)
-        sizes = self.passed(_counted)
+        sizes = self.passed(_counted, every=True)
         n_given, counts, weights, schemas = zip(*sizes.values())
         n_given, counts = sum(n_given), np.array(counts)
         self.n_rows, self.weight = int(counts.sum()), sum(weights)
@@ -123,19 +119,18 @@ class Partitions:
             n_donors = min(MOST_DONORS, self.n_rows)
             # the same rows whatever the partitions; numbers must not vary between runs
             rows = np.random.default_rng(0).choice(self.n_rows, n_donors, replace=False)
-            of_parts = np.split(
-                np.sort(rows),
-                np.searchsorted(np.sort(rows), ends := np.cumsum(counts)[:-1]),
-            )
+            ends, rows = np.cumsum(counts)[:-1], np.sort(rows)
+            of_parts = np.split(rows, np.searchsorted(rows, ends))
             self.chosen = dict(zip(sizes, map(np.subtract, of_parts, [0, *ends])))
-        parts = self.passed(_donors, self.whole, self.chosen)
+        parts = self.passed(_donors, self.chosen, every=self.whole)
         parts = [parts[number] for number in sorted(parts)]
-        self.head = next(filter(None, map(Partition.positive, parts)))
+        weighty = (part.some(np.flatnonzero(part.weights)) for part in parts)
+        self.head = next(filter(None, weighty))
         self.head = self.head.some(np.arange(len(self.head.weights))[:HEAD_ROWS])
         self.table = stacked([part.table for part in parts])
         self.table.names = parts[0].table.names
         self.y = None if y is None else _joined([part.y for part in parts])
-        self.sample_weight, self.groups = None, None
+        self.sample_weight = self.groups = None
         if sample_weight is not None:
             self.sample_weight = np.concatenate([part.weights for part in parts])
         if groups is not None:
@@ -201,9 +196,12 @@ class Partitions:
             error.args = (f"Partition {number} of X: {message}", *error.args[1:])
             raise
 
-    def passed(self, function, *arguments):
-        """Merge function(part, *arguments) over all parts; an error names the part."""
-        arguments = self._read, function, arguments
+    def passed(self, function, *arguments, every=False):
+        """Merge function(part, *arguments) over all parts; an error names the part.
+
+        The parts hold the rows of positive weight, or every row.
+        """
+        arguments = self._read, every, function, arguments
         return passed_over(self.delayed, _on_part, arguments, self.sent)
 
     def _check_alike(self, schemas):
@@ -215,9 +213,11 @@ class Partitions:
                     _check_alike(found, first)
 
 
-def _on_part(gathered, read, function, arguments):
+def _on_part(gathered, read, every, function, arguments):
     with Partitions.naming(gathered[0]):
-        return function(read(gathered), *arguments)
+        part = read(gathered)
+        part = part if every else part.some(np.flatnonzero(part.weights))
+        return None if part is None else function(part, *arguments)
 
 
 def _counted(part):
@@ -227,11 +227,10 @@ def _counted(part):
     return {part.number: (n_rows, n_positive, part.weights.sum(), schema)}
 
 
-def _donors(part, whole, chosen):
-    """The rows of a partition that are donors."""
-    if not whole:
-        part = part.positive() and part.positive().some(chosen[part.number])
-    return {} if part is None or len(part.weights) == 0 else {part.number: part}
+def _donors(part, chosen):
+    """The rows of a partition that are donors: those chosen, or all."""
+    part = part.some(chosen.get(part.number, np.arange(len(part.weights))))
+    return part and {part.number: part}
 
 
 def _joined(targets):

@@ -6,6 +6,9 @@ from skvarimp._running.guards import no_overflow
 from skvarimp._running.tasks import Shared
 
 FAN_IN = 8  # results that one task merges
+# A task that holds the donors, unlike `Client.scatter`, outlives the worker it ran on.
+# Dask need not say that it is large.
+SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1TB"}
 
 
 class Sent:
@@ -29,7 +32,8 @@ class Sent:
             return
         task = dask.delayed(_same, pure=False)(Shared(value))
         self.values.append(value)
-        self.tasks += dask.persist(task)
+        with dask.config.set(SETTINGS):
+            self.tasks += dask.persist(task)
 
 
 def passed_over(items, function, arguments, sent):
@@ -66,7 +70,8 @@ def passed_over(items, function, arguments, sent):
             join(results[start : start + FAN_IN], merging)
             for start in range(0, len(results), FAN_IN)
         ]
-    (result,) = dask.compute(results[0])
+    with dask.config.set(SETTINGS):
+        (result,) = dask.compute(results[0])
     return result
 
 

@@ -39,8 +39,6 @@ class PartitionedProblem(Problem):
 
     Attributes
     ----------
-    whole : bool
-        Whether the donors are all rows.
     share : float
         Share of the rows that are donors.
     """
@@ -48,7 +46,6 @@ class PartitionedProblem(Problem):
     draws_rows = False
 
     partitions: object = None
-    whole: bool = True
     share: float = 1.0
 
     @classmethod
@@ -72,11 +69,15 @@ class PartitionedProblem(Problem):
             table, model, partitions.y, weights / total, total, base, kept, labels
         )
         problem.partitions, problem.share = partitions, partitions.share
-        problem.whole = partitions.whole
         largest = np.max([size for _, size in found.values()], axis=0)
         first, second = sums[1:] / partitions.weight
         problem.all_responses = second - first**2, largest
         return problem
+
+    @property
+    def whole(self):
+        """Whether the donors are all rows."""
+        return self.share == 1.0
 
     def __getstate__(self):
         return {**super().__getstate__(), "partitions": None}
@@ -111,8 +112,7 @@ class PartitionedProblem(Problem):
     @cached_property
     def _targets(self):
         """`Targets` that each output is compared with."""
-        found = self.partitions.passed(_targets, self.model)
-        return found
+        return self.partitions.passed(_targets, self.model)
 
     def _relative_deviation(self, y):
         if self.whole:
@@ -121,26 +121,21 @@ class PartitionedProblem(Problem):
         values, shares = targets.shares
         around = shares @ np.abs(values - weighted_median(values, shares))
         off = self.partitions.passed(_loss, self.model, _distance)
-        return (
-            None if around == 0 else float(1.0 - off / self.partitions.weight / around)
-        )
+        off /= self.partitions.weight
+        return None if around == 0 else float(1.0 - off / around)
 
     def mean_loss(self, loss):
         if self.whole:
             return super().mean_loss(loss)
-        of_rows = partial(loss_of_rows, loss)
-        return float(
-            self.partitions.passed(_loss, self.model, of_rows) / self.partitions.weight
-        )
+        lost = self.partitions.passed(_loss, self.model, partial(loss_of_rows, loss))
+        return float(lost / self.partitions.weight)
 
     def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
         """As tasks of Dask's scheduler: donors by features, others by partitions."""
         response, n_features = self.response(features), len(features)
         n_tasks = len(self.partitions.delayed) if self.whole else 1
-        parts = [
-            features[some]
-            for some in even_slices(n_features, -(-n_features // n_tasks))
-        ]
+        at_most = -(-n_features // n_tasks)
+        parts = [features[some] for some in even_slices(n_features, at_most)]
         outcomes = unknown_outcomes(n_features, [r.scales for r in requests])
         arguments = self, response, requests, keep_rows
         with Progress(measures, n_features * len(requests)) as progress:
@@ -163,15 +158,13 @@ class PartitionedProblem(Problem):
         if others is None:
             return
         own, moves = self.total_weight / weight, self.moves(features, requests)
-        walk = self.walk(response, features, requests)
+        walk, everywhere = self.walk(response, features, requests), iter(others)
         for r, (request, of_request) in enumerate(zip(requests, outcomes)):
-            found, known = iter(others[r]), _means_of(request).reductions
-            for reduction, outcome, scale in zip(
-                request.reductions, of_request, request.scales
-            ):
-                if reduction not in known:
+            asked = zip(request.reductions, of_request, request.scales)
+            for reduction, outcome, scale in asked:
+                if reduction not in _means_of(request).reductions:
                     continue
-                means, curves = next(found)
+                means, curves = next(everywhere)
                 outcome.importances = own * outcome.importances + means / weight
                 for e, curve in enumerate(curves):
                     outcome.curves[e] = own * outcome.curves[e] + curve / weight
@@ -193,27 +186,21 @@ class PartitionedProblem(Problem):
         )
 
 
-def _is_mean(reduction):
-    """Whether importances, or the curves that they follow from, are means over rows."""
-    return isinstance(reduction, RowMean | PartialDependence)
-
-
 def _means_of(request, n_rows=None):
-    """A request for those reductions alone that are such means.
+    """A request for importances, or curves that they follow from, that are row means.
 
     Within subgroups, to which only donors belong, there are none. With `n_rows`, of so
     many rows, of which no error is asked.
     """
-    pairs = zip(request.reductions, request.scales)
-    pairs = [pair for pair in pairs if _is_mean(pair[0]) and not callable(request.grid)]
-    reductions, scales = [q for q, _ in pairs], [scale for _, scale in pairs]
-    if n_rows is not None:
-        reductions = [
-            type(q).over(q.statistic, n_rows, 1)
-            if isinstance(q, PartialDependence)
-            else q
-            for q in reductions
-        ]
+    reductions, scales = [], []
+    for reduction, scale in zip(request.reductions, request.scales):
+        of_curve = isinstance(reduction, PartialDependence)
+        if callable(request.grid) or not (of_curve or isinstance(reduction, RowMean)):
+            continue
+        if of_curve and n_rows is not None:
+            reduction = type(reduction).over(reduction.statistic, n_rows, 1)
+        reductions.append(reduction)
+        scales.append(scale)
     return replace(request, reductions=reductions, scales=scales)
 
 
@@ -302,10 +289,7 @@ def _of_others(walk, moves, rows, weights, y):
 
 def _walk_of_others(part, problem, response, features, requests, chosen):
     """Importances and curves of the rows that are no donors, times their weight."""
-    number, part = part.number, part.positive()
-    if part is None:
-        return None
-    others = np.delete(np.arange(len(part.weights)), chosen[number])
+    others = np.delete(np.arange(len(part.weights)), chosen[part.number])
     if (part := part.some(others)) is None:
         return None
     joined, n_donors, n_rows = problem.joined(part), len(problem.weights), len(others)
@@ -320,31 +304,26 @@ def _walk_of_others(part, problem, response, features, requests, chosen):
     found = run_walk(_of_others(walk, moves, rows, part.weights, y))
     weight = part.weights.sum()
     return [
-        [
-            (weight * o.importances, [weight * curve for curve in o.curves or []])
-            for o in of_request
-        ]
+        (
+            weight * outcome.importances,
+            [weight * curve for curve in outcome.curves or []],
+        )
         for of_request in found
+        for outcome in of_request
     ]
 
 
 def _responses(part, model, level, chosen):
     """Responses of donors, and the largest of all; sums of weights and of moments."""
-    number, part = part.number, part.positive()
-    if part is None:
-        return None
     base = model.unmoved(part.table)
     shifted = base - level[:, np.newaxis]
     sums = np.stack([shifted**0, shifted, shifted**2]) @ part.weights
-    donors = base[:, chosen[number]] if chosen else base
-    return {number: (donors, np.abs(base).max(axis=1))}, sums
+    donors = base[:, chosen[part.number]] if chosen else base
+    return {part.number: (donors, np.abs(base).max(axis=1))}, sums
 
 
 def _loss(part, model, loss):
     """Weighted sum of the losses of the unmoved rows."""
-    part = part.positive()
-    if part is None:
-        return None
     y = check_target(part.y, len(part.weights), structured=True)
     return part.weights @ loss(y, model.unmoved(part.table))
 
@@ -394,9 +373,6 @@ class Targets:
 
 
 def _targets(part, model):
-    part = part.positive()
-    if part is None:
-        return None
     n_rows = len(part.weights)
     target = partial(check_target, part.y, n_rows)
     base = model.unmoved(part.table)

@@ -2,6 +2,8 @@
 
 from skvarimp._data.statistics import Units, unit_of
 from skvarimp._data.validation import check_rows, check_target
+from skvarimp._measures.impurity.readers import each_ensemble
+from skvarimp._measures.impurity.row_credit import over_outputs
 from skvarimp._measures.impurity.rows import rows_in_trees
 from skvarimp._partitions.errors import whole_errors
 
@@ -17,15 +19,15 @@ def credit_of_all(measure, estimator, partitions):
     """
     table, y = partitions.table, partitions.y
     measure._set_features(table, None, estimator)
-    n_rows = table.n_samples
     of_rows = partitions.sample_weight, partitions.groups
-    weights, _, labels = check_rows(*of_rows, n_rows)
-    rows = rows_in_trees(estimator, table, check_target(y, n_rows), weights)
-    if rows.loss is not None and not rows.loss.takes_single_rows:
+    weights, _, labels = check_rows(*of_rows, table.n_samples)
+    donors = _rows_in(estimator, table, y, weights)
+    if any(r.loss is not None and not r.loss.takes_single_rows for r in donors):
         what = f"The loss of {type(estimator).__name__}, which depends on all rows,"
         partitions.refuse(what, "use PermutationImportance")
     partitions.sent.add(estimator)
-    credit = rows.credit(partitions.passed(_sums, estimator))
+    sums = partitions.passed(_sums, estimator)
+    credit = over_outputs([rows.credit(of_all) for rows, of_all in zip(donors, sums)])
     units, share = Units.of(weights / weights.sum(), labels), partitions.share
     size = unit_of(credit.totals)
     errors = size * whole_errors(credit.influences.T / size, units, share)
@@ -33,8 +35,12 @@ def credit_of_all(measure, estimator, partitions):
 
 
 def _sums(part, estimator):
-    part = part.positive()
-    if part is None:
-        return None
-    target = check_target(part.y, len(part.weights))
-    return rows_in_trees(estimator, part.table, target, part.weights).sums()
+    rows = _rows_in(estimator, part.table, part.y, part.weights)
+    return [of_one.sums() for of_one in rows]
+
+
+def _rows_in(estimator, table, y, weights):
+    """The rows in each of a model's ensembles."""
+    target = check_target(y, table.n_samples)
+    ensembles = each_ensemble(estimator, target)
+    return [rows_in_trees(one, table, of_one, weights) for one, of_one in ensembles]

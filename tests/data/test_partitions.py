@@ -20,6 +20,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.svm import SVR
 
 from skvarimp import (
@@ -442,6 +443,18 @@ def test_impurity_of_all_rows(few_donors, numbers):
     np.testing.assert_allclose(*errors, rtol=0.25)
 
 
+def test_impurity_of_a_model_for_each_output(few_donors, numbers):
+    """As of all rows in memory."""
+    X, y, _ = numbers
+    Y = np.column_stack([y, X[:, 0]])
+    forest = RandomForestRegressor(3, max_depth=4, random_state=0)
+    model = MultiOutputRegressor(forest).fit(X[:150], Y[:150])
+    measure = ImpurityImportance(rows="unseen")
+    expected = clone(measure).fit(model, X, Y).importances_per_output_
+    found = clone(measure).fit(model, in_parts(X), in_parts(Y))
+    np.testing.assert_allclose(found.importances_per_output_, expected, atol=1e-12)
+
+
 DEVIATING = [
     SensitivityImportance(scale=None, estimation="exact"),
     SensitivityImportance(scale=None, estimation="exact", grid=12),
@@ -771,15 +784,23 @@ class Deadly:
 
 
 @pytest.mark.thorough
-def test_a_killed_worker_changes_nothing(client, numbers, tmp_path):
-    """Dask computes its partitions again."""
+@pytest.mark.parametrize("n_donors", [100_000, N_DONORS])
+def test_a_killed_worker_changes_nothing(
+    client, numbers, tmp_path, n_donors, monkeypatch
+):
+    """Dask computes its partitions again, with all rows as donors or some."""
+    monkeypatch.setattr(partitions, "MOST_DONORS", n_donors)
     X, _, _ = numbers
     measure = SensitivityImportance(scale=None, grid=3, features=[0, 1])
     model = Deadly(tmp_path / "killed")
     found = clone(measure).fit(model, in_parts(X))
     assert model.marker.exists()
-    expected = clone(measure).fit(model, X)
-    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+    expected = clone(measure).fit(model, in_parts(X))
+    np.testing.assert_array_equal(found.importances_, expected.importances_)
+    np.testing.assert_array_equal(found.standard_errors_, expected.standard_errors_)
+    if n_donors > len(X):
+        exact = clone(measure).fit(model, X).importances_
+        np.testing.assert_allclose(found.importances_, exact, rtol=1e-12)
 
 
 @pytest.mark.thorough
