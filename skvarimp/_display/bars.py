@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display.drawing import (
-    COLORS,
     LARGEST_DRAWN,
     add_legend,
     check_choice,
     drawable,
+    hue,
     ink,
     mixed,
     not_shown,
     number_format,
+    pale,
+    with_halo,
 )
 from skvarimp._display.named_rows import (
     NamedRows,
@@ -31,11 +33,10 @@ from skvarimp._display.named_rows import (
 )
 from skvarimp._types import Axes
 
-PALE = 0.6  # the share of paper in bars of which a part is darker
 PARTS = ["by itself", "with interactions"]
 DOTS = {"marker": "o", "linestyle": "none", "markersize": 5.0}
 ERROR_STYLE = {"fmt": "none", "elinewidth": 1.0, "capsize": 2.0}
-HALO = 2.0  # points of paper around the lines of intervals, seen on bars
+LEVEL, BAND = 0.05, 0.12  # of family-wise tests; the ink of bands behind dots
 VALUE_PAD = 4.0  # points between a bar and its number
 
 
@@ -61,6 +62,8 @@ class ImportanceDisplay(NamedRows):
         What the intervals are, said below the bars.
     ranks : array-like of shape (n_features, 2), default=None
         Lowest and highest rank of each feature, written on the right.
+    pvalues : array-like of shape (n_features,), default=None
+        Adjusted p-values of each feature, written on the right.
     directions : array-like of shape (n_features,), default=None
         Which way the response goes as values rise, as `directions_`: a triangle behind
         the name from 0.8 and from -0.8 on, a diamond in between; NaN and 0: none.
@@ -98,11 +101,17 @@ class ImportanceDisplay(NamedRows):
     own: ArrayLike | None = None
     lines: str = "95% intervals"
     ranks: ArrayLike | None = None
+    pvalues: ArrayLike | None = None
     directions: ArrayLike | None = None
 
     @classmethod
     def from_importance(
-        cls, importance: Any, *, label: str | None = None, **kwargs: Any
+        cls,
+        importance: Any,
+        *,
+        label: str | None = None,
+        pvalues: Literal["holm", "fdr"] | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Draw a fitted importance.
 
@@ -112,6 +121,8 @@ class ImportanceDisplay(NamedRows):
             Fitted.
         label : str, default=None
             Label below the bars; None: the measure's quantity and its unit.
+        pvalues : {"holm", "fdr"}, default=None
+            P-values to write on the right, by their adjustment; None: none.
         **kwargs : dict
             Passed to `plot`.
 
@@ -126,6 +137,7 @@ class ImportanceDisplay(NamedRows):
             found.features,
             label=found.quantity.label if label is None else label,
             intervals=found.ends().T,
+            pvalues=None if pvalues is None else found.pvalues(pvalues),
             directions=found.directions,
         )
         return display.plot(**kwargs)
@@ -207,17 +219,21 @@ class ImportanceDisplay(NamedRows):
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         as_dots, at = keywords.pop("kind") == "dots", np.arange(len(shown))
-        color = COLORS[0] if self.own is None else mixed(COLORS[0], PALE, 0.0)
-        style = {"color": color, "height": 0.7} | keywords
+        color = hue(0) if self.own is None or as_dots else pale(hue(0))["color"]
+        style = {"color": color, "height": 0.7}
         if as_dots:
-            style = DOTS | {"color": color} | keywords
+            style = DOTS | {"color": color}
+            style |= {} if self.own is None else {"markerfacecolor": "none"}
+        elif self.own is not None:
+            style |= pale(hue(0))
+        style |= keywords
         self.bars_ = _draw(ax, at, values[shown], as_dots, style)
         if self.own is not None:
             own = drawable(self.own, values.shape, "own")[shown]
             style = DOTS if as_dots else {"height": 0.4}
-            alone = _draw(ax, at, own, as_dots, style | {"color": COLORS[0]})
+            alone = _draw(ax, at, own, as_dots, style | {"color": hue(0)})
             add_legend(ax, own_figure, [alone, self.bars_], PARTS)
-        style = {"ecolor": COLORS[0], "capsize": 0.0} if as_dots else {}
+        style = {"ecolor": hue(0), "capsize": 0.0} if as_dots else {}
         given = np.asarray(self.importances, dtype=np.float64)[shown]
         ends = values[shown, np.newaxis]
         if self.intervals is not None:
@@ -228,6 +244,10 @@ class ImportanceDisplay(NamedRows):
         if self.ranks is not None:
             best, worst = drawable(self.ranks, (len(values), 2), "ranks")[shown].T
             write_spans(ax, best, worst, "rank")
+        elif self.pvalues is not None:
+            pvalues = drawable(self.pvalues, values.shape, "pvalues")[shown]
+            texts = ["" if np.isnan(p) else f"{p:.2g}" for p in pvalues]
+            write_right(ax, texts, "adjusted p-value")
         notes = [] if self.errors_ is None else [f"lines: {self.lines}"]
         if self.directions is None:
             return notes
@@ -282,13 +302,10 @@ def draw_intervals(ax, at, values, intervals, shown, **style):
     known = np.all(reach > 1e-9 * np.abs(values[:, np.newaxis]), axis=1)
     if not known.any():
         return None
-    from matplotlib.patheffects import withStroke
-
     on_bars, style = not style, ERROR_STYLE | {"ecolor": ink(0.75)} | style
     errors = ax.errorbar(values[known], at[known], xerr=reach[known].T, **style)
-    halo = {"linewidth": ERROR_STYLE["elinewidth"] + HALO, "foreground": ink(0.0)}
-    for artist in (*errors.lines[1], *errors.lines[2]) if on_bars else ():
-        artist.set_path_effects([withStroke(**halo)])
+    if on_bars:
+        with_halo([*errors.lines[1], *errors.lines[2]], ERROR_STYLE["elinewidth"])
     return errors
 
 
@@ -297,7 +314,9 @@ class NullDisplay(NamedRows):
     """Importances as dots, with the bands of those for shuffled targets.
 
     A band spans the middle 95% of the importances for shuffled targets. The p-value
-    and the family-wise p-value of each feature stand on the right.
+    and the family-wise p-value of each feature stand on the right. Dots, names and
+    p-values are coloured where the family-wise p-value is at most 0.05, and the dots of
+    other features are hollow.
 
     Parameters
     ----------
@@ -377,9 +396,18 @@ class NullDisplay(NamedRows):
         own, low, high, pvalues, familywise = rows
         at = np.arange(len(own))
         ax.use_sticky_edges = False  # bands do not begin at the edge
-        style = {"height": 0.6, "color": COLORS[4]}
+        style = {"height": 0.6, "color": ink(BAND), "edgecolor": ink(0.5)}
         self.bands_ = ax.barh(at, high - low, left=low, **(style | keywords))
-        (self.dots_,) = ax.plot(own, at, "o", color=COLORS[1], ms=5.0, zorder=4)
+        style = {"color": hue(0), "markersize": 5.0, "zorder": 4}
+        significant = familywise <= LEVEL
+        (self.dots_,) = ax.plot(own, at, "o", markerfacecolor="none", **style)
+        ax.plot(own[significant], at[significant], "o", **style)
         texts = [f"{p:.2g} ({f:.2g})" for p, f in zip(pvalues, familywise)]
-        write_right(ax, texts, "p-value (family-wise)")
-        return ["dots: true y, bands: 95% of shuffled y"]
+        right = write_right(ax, texts, "p-value (family-wise)")
+        for row in np.flatnonzero(significant):
+            for axes in (ax, right):
+                axes.get_yticklabels()[row].set_color(mixed(hue(0), 0.2))
+        notes = ["dots: true y, bands: 95% of shuffled y"]
+        if significant.any():
+            notes.append(f"full dots: family-wise p-value at most {LEVEL:g}")
+        return notes

@@ -9,10 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._display.drawing import COLORS, add_legend, drawable, ink, mixed
+from skvarimp._display.drawing import add_legend, drawable, hue, ink, pale
 from skvarimp._display.named_rows import NamedRows, write_spans
-
-PALE = 0.65  # the share of paper in the range
 
 
 @dataclass(eq=False, repr=False)
@@ -100,10 +98,10 @@ class CandidatesDisplay(NamedRows):
     def _mark(self, ax, own_figure, keywords, shown, values):
         at, best = np.arange(len(shown)), values[0, shown]
         low, high = values[:, shown].min(axis=0), values[:, shown].max(axis=0)
-        pale = {"color": mixed(COLORS[0], PALE, 0.0), "height": 0.7}
+        style = {"height": 0.7} | pale(hue(0)) | keywords
         ax.use_sticky_edges = False  # a range does not begin at the edge
-        self.ranges_ = ax.barh(at, high - low, left=low, **(pale | keywords))
-        self.bars_ = ax.barh(at, best, color=COLORS[0], height=0.25)
+        self.ranges_ = ax.barh(at, high - low, left=low, **style)
+        self.bars_ = ax.barh(at, best, color=hue(0), height=0.25)
         handles = [self.bars_, self.ranges_]
         labels = ["best model", f"range over {len(values)} good models"]
         if self.dispensable is not None:

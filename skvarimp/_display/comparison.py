@@ -17,6 +17,7 @@ from skvarimp._display.drawing import (
     check_choice,
     drawable,
     fit_labels,
+    hue,
     with_fitting_text,
     write_key,
 )
@@ -263,7 +264,7 @@ class ComparisonDisplay(NamedRows):
             values = columns[key]
             at = np.arange(len(shown)) + height * (m + 0.5 - 0.5 * len(models))
             drawn, round_ = values[shown], m // len(COLORS)
-            style, error_style = {"color": COLORS[m % len(COLORS)], "label": model}, {}
+            style, error_style = {"color": hue(m), "label": model}, {}
             if dots:
                 style |= DOTS | {"marker": MARKERS[round_ % len(MARKERS)]}
                 self.bars_[key] = ax.plot(drawn, at, **(style | kwargs))[0]

@@ -26,6 +26,7 @@ from skvarimp._display.drawing import (
     powers,
     size_texts,
     with_fitting_text,
+    with_halo,
     write_key,
 )
 from skvarimp._display.panels import (
@@ -37,7 +38,7 @@ from skvarimp._display.panels import (
 )
 from skvarimp._display.texts import points
 
-MOST = 9  # panels by default
+MOST, AVERAGE = 9, 1.5  # panels by default; points of the lines of averages
 # The least inches of a panel of curves or of a surface, at 10 points.
 OF_CURVES, OF_SURFACE = np.array([1.5, 2.0]), np.array([2.3, 2.2])
 LABEL = "partial dependence"
@@ -226,15 +227,24 @@ class CurvesDisplay:
         self.figure_, notes = self.axes_[0].figure, []
         if drawn:
             notes += self._draw_curves(drawn, band)
-            for one in self.axes_[: len(drawn) : n_columns(self.axes_[0])]:
-                one.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
+            beside = n_columns(self.axes_[0])
+            for k, one in enumerate(self.axes_[: len(drawn)]):
+                if k % beside == 0:
+                    one.set_ylabel(f"{ylabel}\n(centred)" if centred else ylabel)
+                elif own_figure:  # the scale is that of the first of its row
+                    one.tick_params(labelleft=False)
         if panels:
             axes = self.axes_[len(curves) : n]
             notes += self._draw_surfaces(axes, panels, effect, ylabel)
         what = "features" if self.curves else "pairs"
         notes += not_shown(n_all - len(curves) - len(surfaces), n_all, what)
-        fit_labels(self.figure_.axes if own_figure else self.axes_[:n])
-        self._write(notes, own_figure, bool(drawn) and kind != "individual")
+        with_averages = bool(drawn) and kind != "individual"
+        if own_figure:  # labels have the room that is left
+            self._write(notes, own_figure, with_averages)
+            fit_labels(self.figure_.axes)
+        else:  # the key is below them
+            fit_labels(self.axes_[:n])
+            self._write(notes, own_figure, with_averages)
         return self
 
     def _write(self, notes, own_figure, with_averages):
@@ -295,6 +305,8 @@ class CurvesDisplay:
         for ax, (name, grid, averages, ends, values, rows) in zip(self.axes_, drawn):
             marks = self._marks(name)
             places, as_levels = draw_averages(ax, name, grid, averages, ends, marks)
+            if len(rows) and band is None:  # averages are seen among the rows
+                with_halo(ax.get_lines(), AVERAGE)
             shown = [k for k, value in enumerate(values.tolist()) if value in places]
             at = [places[values.tolist()[k]] for k in shown]
             draw_rows(ax, at, rows[:, shown], band is not None, as_levels)

@@ -12,16 +12,17 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
 from skvarimp._display.drawing import (
-    COLORS,
     DIVERGING,
     LARGEST_DRAWN,
     TOO_LARGE,
     cell_inches,
     check_count,
     check_has,
+    contrast,
     drawable,
     first_axes,
     fit_labels,
+    hue,
     inches,
     ink,
     not_shown,
@@ -47,7 +48,9 @@ from skvarimp._types import Axes
 CELL = 0.42  # inches, in a figure of its own
 WIDEST_NAME, SMALLEST_NUMBER = 17.0, 4.5  # relative to the font's size; points
 MOST, NAMES = 20, 0.9  # features by default; size of names, relative to the font's
+TIGHT = 0.88  # the height of cells, relative to that of lines, at least
 NUMBERS = 0.75  # size of numbers at most, relative to the font's
+TO_THE_CUT = 2.5  # widths from 1 to the threshold that are drawn at least
 # In equal steps of Oklab, see Ottosson (2020), "A perceptual color space for image
 # processing".
 WHITE_TO_BLUE = ["#f6fbff", "#c8d6e9", "#9bb3d2", "#6f90bb", "#456ea4", "#174c8c"]
@@ -197,7 +200,7 @@ class MatrixDisplay:
         n_lines = 2 + len(self._below) + bool(self._beside)
         side = min(figsize[0] - 8 * character_inches(), figsize[1])
         side -= n_lines * line_inches() + of_names
-        fit = min(MOST, max(2, int(side / line)))
+        fit = min(MOST, max(2, int(side / (TIGHT * line))))
         n_lines = max(1, int(side / line / min(n, fit)))
         width = min(width, max(of_names, 6 * character_inches()))
         return fit, TextRoom(width, n_lines, _name_width)
@@ -272,10 +275,10 @@ def _write_numbers(ax, cells):
     widest = max(map(text_inches, texts), default=1.0)
     size = points() * min(NUMBERS, 0.85 * inches(ax)[0] / len(values) / widest)
     for (row, column), text in zip(known, texts) if size >= SMALLEST_NUMBER else ():
-        red, green, blue, _ = cells.cmap(cells.norm(values[row, column]))
-        dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+        color = cells.cmap(cells.norm(values[row, column]))
+        light = contrast(color, "white") > contrast(color, "black")
         style = {"ha": "center", "va": "center", "fontsize": size}
-        ax.text(column, row, text, color="white" if dark else "black", **style)
+        ax.text(column, row, text, color="white" if light else "black", **style)
 
 
 @dataclass(eq=False, repr=False)
@@ -291,7 +294,7 @@ class AssociationDisplay(MatrixDisplay):
         The predictive measure of association, 0 to 1.
     names : list of str
         Names of the columns.
-    label : str, default="association"
+    label : str, default="predictive measure of association"
         What the values are, beside the colour bar.
 
     Attributes
@@ -311,7 +314,7 @@ class AssociationDisplay(MatrixDisplay):
     'optimal split on'
     """
 
-    label: str = "association"
+    label: str = "predictive measure of association"
 
     _beside, _below = "optimal split on", ["surrogate split on"]
 
@@ -406,10 +409,21 @@ class DendrogramDisplay(NamedRows):
         self.lines_ = []
         for distance, place, color in sorted(brackets, key=lambda one: one[0][1]):
             group = int(color.removeprefix("C"))  # 0: beyond the threshold
-            color = COLORS[:-1][(group - 1) % 6] if group else ink(0.5)
-            style = {"color": color, "linewidth": 1.2} | keywords
+            color, width = (hue((group - 1) % 6), 1.6) if group else (ink(0.5), 0.8)
+            style = {"color": color, "linewidth": width} | keywords
             rows = (np.array(place) - 5.0) / 10.0  # of SciPy's places
             self.lines_ += ax.plot(1.0 - np.array(distance), rows, **style)
-        ax.axvline(self.threshold, color=ink(0.75), linewidth=1.0, linestyle="--")
-        ax.set_xlim(1.02, -0.02)
-        return [f"dashed: threshold {self.threshold:g}"]
+        ax.axvline(self.threshold, color=ink(0.9), linewidth=1.4, linestyle="--")
+        # groups and the cut have half of the width, however far away the rest joins
+        joints = [1.0 - max(distance) for distance in tree["dcoord"]]
+        end = min([self.threshold, *joints])
+        middle = 1.0 - TO_THE_CUT * (1.0 - self.threshold)
+        end, margin = max(end, min(middle, 0.5)), 0.02
+        hidden = sum(joint < end for joint in joints)
+        margin *= 1.0 - end
+        ax.set_xlim(1.0 + margin, end - margin)
+        notes = [f"dashed: threshold {self.threshold:g}"]
+        if hidden:
+            verb = "joint is" if hidden == 1 else "joints are"
+            notes.append(f"{hidden} {verb} beyond the right end")
+        return notes

@@ -19,6 +19,7 @@ from skvarimp._display.drawing import (
     inches,
     ink,
     not_shown,
+    pale,
     plain,
     single_axes,
     size_texts,
@@ -260,13 +261,14 @@ def write_spans(ax, best, worst, label):
 
 
 def write_right(ax, texts, label):
-    """A text for each row, at the right."""
+    """A text for each row, at the right, on an axis of its own, which is returned."""
     right = ax.secondary_yaxis("right")
     right.set_yticks(range(len(texts)), texts)
     right.set_ylabel(label)
     size_texts(right)
     right.tick_params(length=0)
     right.spines["right"].set_visible(False)
+    return right
 
 
 def row_size(names, height, n_lines, n_panels=1):
@@ -326,24 +328,42 @@ def mark_directions(ax, directions):
     list of str
         The line that says so, if there are marks.
     """
-    from matplotlib.transforms import offset_copy
-
     kinds = kinds_of_direction(directions)
     if not kinds.any():
         return []
-    ax.tick_params(axis="y", pad=10.0)
-    at_end = ax.get_yaxis_transform()
-    beside = offset_copy(at_end, ax.figure, x=-6.0, units="points")
-    style = {"linestyle": "none", "markersize": 4.0, "color": ink(0.6)}
-    style |= {"transform": beside, "clip_on": False}
     for kind, marker in MARKERS.items():
-        at = np.flatnonzero(kinds == kind)
-        if len(at):  # an empty line has a place in the layout, too
-            ax.plot(np.zeros(len(at)), at, marker=marker, **style)
+        mark_names(ax, np.flatnonzero(kinds == kind), marker=marker)
     return ["triangles: rising or falling, diamonds: both"]
 
 
-def draw_boxes(ax, rows, colors, keywords):
+def mark_names(ax, at, **style):
+    """Marks behind the names of some rows.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    at : sequence of int
+        The rows.
+    **style : dict
+        Of the marks.
+
+    Returns
+    -------
+    list of matplotlib Line2D
+    """
+    from matplotlib.transforms import offset_copy
+
+    ax.tick_params(axis="y", pad=10.0)
+    if not len(at):  # an empty line has a place in the layout, too
+        return []
+    at_end = ax.get_yaxis_transform()
+    beside = offset_copy(at_end, ax.figure, x=-6.0, units="points")
+    how = {"linestyle": "none", "markersize": 4.0, "color": ink(0.6)}
+    how |= {"transform": beside, "clip_on": False} | style
+    return ax.plot(np.zeros(len(at)), at, **how)
+
+
+def draw_boxes(ax, rows, colors, keywords, height=0.6, above=0.0):
     """Whiskers, middle halves and medians of the values in each row.
 
     Parameters
@@ -351,21 +371,25 @@ def draw_boxes(ax, rows, colors, keywords):
     ax : matplotlib Axes
     rows : sequence of ndarray
         From the top.
-    colors : str, or one for each row
+    colors : list of color
     keywords : dict
         Passed to barh.
+    height, above : float
+        Of the boxes, and between them and the middle of their rows.
 
     Returns
     -------
     matplotlib BarContainer
         The middle halves.
     """
-    at = np.arange(len(rows))
+    at = np.arange(len(rows)) - above
     rows = [row if len(row) else [np.nan] for row in rows]  # nothing to draw
     ends = [np.quantile(row, [0, 0.25, 0.5, 0.75, 1]) for row in rows]
     low, q1, median, q3, high = np.reshape(ends, (-1, 5)).T
     ax.hlines(at, low, high, ink(0.75), linewidth=1.0)
-    style = {"height": 0.6, "color": colors, "edgecolor": ink(0.75)}
+    style = {"height": height, "color": [pale(color)["color"] for color in colors]}
+    style |= {"edgecolor": colors, "linewidth": 1.0}
     boxes = ax.barh(at, q3 - q1, left=q1, **(style | keywords))
-    ax.vlines(median, at - 0.3, at + 0.3, ink(), linewidth=1.8, zorder=3)
+    ends = at - height / 2, at + height / 2
+    ax.vlines(median, *ends, ink(), linewidth=1.8, zorder=3)
     return boxes

@@ -1,21 +1,34 @@
 """Panels of the response over one input, or over two as colours."""
 
-from datetime import date
-
 import numpy as np
 
 from skvarimp._data.base_table import is_missing
 from skvarimp._display.drawing import (
     COLORS,
     cell_inches,
+    fill_band,
+    hue,
     ink,
     plain,
+    thin,
+    with_halo,
     write_powers,
 )
-from skvarimp._display.texts import TextRoom, line_inches, points, text_inches, wrapped
+from skvarimp._display.texts import (
+    TextRoom,
+    character_inches,
+    line_inches,
+    points,
+    text_inches,
+    told_apart,
+    wrapped,
+)
+from skvarimp._display.times import as_times, on_axis
 
 LINE_STYLES = ["-", "--", ":", "-."]  # once the colours are used up
-LEVEL, MOST_LEVELS = 8.0, 12  # a line, relative to its size; names at an axis
+DATE = 6  # characters of the name of a date, with room beside it
+MOST_LEVELS = 12  # that are named at an axis
+OF_AXES, OF_NAMES = 0.65, 0.35  # of a panel's width or height: its axes, and names
 ROWS_DRAWN = 25  # single rows' curves
 
 
@@ -40,15 +53,19 @@ def draw_averages(ax, name, grid, averages, ends, marks):
     """
     missing = np.array([is_missing(value) for value in grid], dtype=bool)
     known = grid[~missing]
-    dates = len(known) and all(isinstance(v, date | np.datetime64) for v in known)
-    as_levels = not dates and (grid.dtype.kind not in "fiu" or marks is None)
-    numbers = _date_numbers(ax, known) if dates else known
+    times, numbers = as_times(known), known
+    as_levels = times is None and (grid.dtype.kind not in "fiu" or marks is None)
+    if times is not None and len(known):
+        most = int(_width(ax) / (DATE * character_inches()))
+        places, unit = on_axis(ax.xaxis, times, int(np.clip(most, 1, 5)))
+        numbers, name = places(known), f"{name} ({unit})" if unit else name
+        marks = places(marks) if marks is not None and len(marks) else None
     if as_levels:
         numbers = np.arange(len(known))
     at = np.full(len(grid), _right_of(numbers), dtype=np.float64)
     at[~missing] = numbers
     for o in range(averages.shape[1]):
-        color = COLORS[o % len(COLORS)]
+        color = hue(o)
         line = LINE_STYLES[o // len(COLORS) % len(LINE_STYLES)]
         line = "o" if as_levels or len(known) < 2 else line
         style = {"color": color, "ms": 0.5 * points()}
@@ -57,14 +74,13 @@ def draw_averages(ax, name, grid, averages, ends, marks):
         if len(ends):
             in_band = np.full(len(grid), not as_levels) & ~missing
             band, low, high = at[in_band], *ends[:, in_band, o]
-            ax.fill_between(band, low, high, color=color, alpha=0.25, lw=0, zorder=1)
+            fill_band(ax, band, low, high, color)
             ax.vlines(at[~in_band], *ends[:, ~in_band, o], color=color, lw=1)
-    if not dates:
+    if times is None or times.dtype.kind == "m":
         write_powers(ax.xaxis)
     write_powers(ax.yaxis)
     if as_levels:
-        fit = max(2, int(0.65 * cell_inches(ax)[0] / (1.8 * line_inches())))
-        _name_levels(ax.xaxis, at, grid, min(MOST_LEVELS, fit))
+        _name_levels(ax.xaxis, at, grid)
         ax.margins(x=0.15)
     elif missing.any():
         style = {"rotation": 90, "fontsize": "x-small", "color": ink(0.7)}
@@ -81,28 +97,18 @@ def draw_averages(ax, name, grid, averages, ends, marks):
 def draw_rows(ax, at, rows, as_band, as_levels):
     """Rows' curves (n_rows, k, n_outputs) behind the averages, or a band's two ends."""
     for o in range(rows.shape[2] if len(rows) else 0):
-        color = COLORS[o % len(COLORS)]
+        color = hue(o)
         if not as_band:
             some = np.linspace(0, len(rows) - 1, min(len(rows), ROWS_DRAWN))
             curves = rows[np.unique(some.round().astype(np.intp)), :, o]
             style = {"marker": "_", "ls": "none"} if as_levels else {}
-            ax.plot(at, curves.T, color=color, alpha=0.35, lw=0.6, zorder=1, **style)
+            ax.plot(at, curves.T, color=thin(color), lw=0.6, zorder=1, **style)
             continue
         low, high = rows[:, :, o]
         if as_levels:
-            ax.vlines(at, low, high, color=color, alpha=0.25, lw=8, zorder=1)
+            ax.vlines(at, low, high, color=thin(color), lw=4, zorder=1)
         else:
-            ax.fill_between(at, low, high, color=color, alpha=0.25, lw=0, zorder=1)
-
-
-def _date_numbers(ax, values):
-    """Dates as matplotlib's numbers, on an axis that shows them as dates."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
-
-    locator = AutoDateLocator(minticks=3, maxticks=5)
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    return date2num(list(values))
+            fill_band(ax, at, low, high, color)
 
 
 def _right_of(at):
@@ -125,31 +131,36 @@ def title_of(ax, names):
 
 def _width(ax):
     """Inches of a line of a panel."""
-    return 0.65 * cell_inches(ax)[0]
+    return OF_AXES * cell_inches(ax)[0]
 
 
-def _name_levels(axis, at, levels, most=MOST_LEVELS):
+def _name_levels(axis, at, levels):
     """Names at the places of levels, of every m-th where there are many.
 
-    Long names of a horizontal axis are slanted.
+    Names of a horizontal axis that are longer than their share of it are vertical.
     """
-    every, n = -(-len(levels) // most), len(levels)
+    d = "xy".index(axis.axis_name)
+    n, cell, line = len(levels), cell_inches(axis.axes), line_inches()
+    beside = OF_AXES * cell[d]  # inches
     missing = [c for c in range(n) if is_missing(levels[c])]
+    most = min(MOST_LEVELS, max(2, int(beside / line)))
+    every = -(-n // most)
     named = [*range(0, n - len(missing) - every // 2, every), *missing]
-    names = [_level(levels[c]) for c in named]
-    axis.set_ticks([at[c] for c in named], names)
+    pitch = beside / max(len(named), 1)
+    texts = [_text_of(levels[c]) for c in named]
+    flat = d == 0 and max(map(text_inches, texts), default=0.0) < 0.9 * pitch
+    room = TextRoom(OF_NAMES * cell[1 - d], int(np.clip(pitch / line, 1, 2)))
+    axis.set_ticks([at[c] for c in named], texts if flat else told_apart(texts, room))
     plain(axis.get_ticklabels())
-    needed = sum(text_inches(f"{name} ") for name in names)
-    if axis.axis_name == "x" and needed > _width(axis.axes):
+    if d == 0 and not flat:
         for tick in axis.get_ticklabels():
-            tick.set(rotation=35, ha="right", rotation_mode="anchor")
+            tick.set(rotation=90, linespacing=1.0)
 
 
-def _level(value):
-    if is_missing(value):
+def _text_of(level):
+    if is_missing(level):
         return "missing"
-    text = f"{value:.3g}" if isinstance(value, float) else value
-    return wrapped(text, TextRoom(LEVEL * points() / 72))
+    return f"{level:.3g}" if isinstance(level, float) else str(level)
 
 
 def interaction_part(surface):
@@ -196,7 +207,7 @@ def draw_surface(ax, names, values, surface, marks, style):
         if numbers and len(of_axis) > 1 and not any(map(is_missing, of_axis)):
             write_powers(axis)
             edges.append(_edges(of_axis.astype(np.float64)))
-            lines(deciles, 0, 0.03, ink(), lw=0.9, transform=along)
+            with_halo([lines(deciles, 0, 0.03, ink(), lw=0.9, transform=along)])
         else:
             _name_levels(axis, range(len(of_axis)), of_axis)
             edges.append(np.arange(len(of_axis) + 1) - 0.5)

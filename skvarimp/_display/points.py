@@ -14,9 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._data.base_table import is_missing, numbers_if_possible
 from skvarimp._data.table import as_table
 from skvarimp._display.drawing import (
-    COLORS,
+    CONTRAST,
+    FULL_WIDTH,
+    cell_inches,
     check_choice,
+    contrast,
     drawable,
+    hue,
     inches,
     ink,
     mixed,
@@ -26,10 +30,11 @@ from skvarimp._display.drawing import (
 )
 from skvarimp._display.named_rows import SMALLEST, NamedRows
 from skvarimp._display.texts import TextRoom, points, text_inches, told_apart
+from skvarimp._display.times import as_times
 from skvarimp._types import Matrix
 
 N_BINS, MOST_NAMED = 100, 4  # categories of a feature that are named
-LEVEL = 8.0  # width of a category's name, relative to its size
+LEVEL, WIDE_LEVEL = 8.0, 14.0  # width of a category's name, relative to its size
 EFFECT = "effect of the row's own value on the response"
 HEIGHT = 0.8  # of the points of a feature, where they are densest
 
@@ -58,8 +63,10 @@ class RowsDisplay(NamedRows):
     label : str, default="importance of the row"
         What the points are, below them.
     signed : bool, default=False
-        Whether points are effects of either sign. Features are then in the order of the
-        mean size of their points.
+        Whether points are effects of either sign.
+    order_by : array-like of shape (n_features,), default=None
+        The importances of the features, of which the largest is on top; None: means of
+        the points, or of their sizes if they are `signed`.
 
     Attributes
     ----------
@@ -90,8 +97,13 @@ class RowsDisplay(NamedRows):
     values: Sequence[ArrayLike | None] | None = None
     label: str = "importance of the row"
     signed: bool = False
+    order_by: ArrayLike | None = None
 
-    _most = 20
+    _most, _of_names = 20, 0.35
+
+    @property
+    def _in_units(self):
+        return self.order_by is None
 
     @property
     def _height(self):
@@ -155,9 +167,9 @@ class RowsDisplay(NamedRows):
             table.column(columns[0]) if len(columns) == 1 else None
             for columns in importance._feature_columns
         ]
-        names, label = importance.features_, EFFECT if signed else cls.label
-        display = cls(contributions, names, values=values, label=label, signed=signed)
-        return display.plot(**kwargs)
+        given = {"values": values, "order_by": importance.importances_}
+        given |= {"label": EFFECT if signed else cls.label, "signed": signed}
+        return cls(contributions, importance.features_, **given).plot(**kwargs)
 
     def _rows(self, most, room):
         given = np.asarray(self.row_importances, dtype=np.float64)
@@ -167,13 +179,15 @@ class RowsDisplay(NamedRows):
         rows = given[known]
         sizes = np.abs(rows) if self.signed else rows
         means = sizes.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
+        if self.order_by is not None:
+            means = np.asarray(self.order_by, dtype=np.float64)
         return *self._largest(means, most, room, self.label), rows, known
 
     def _mark(self, ax, own_figure, keywords, shown, rows, known):
         style = {"s": 6 if len(rows) < 2000 else 2, "linewidths": 0} | keywords
         self.points_, numbers, missing = [], False, False
         for place, e in enumerate(shown):
-            colors, levels = COLORS[:1] * len(rows), []
+            colors, levels = [hue(0)] * len(rows), []
             if self.values is not None and self.values[e] is not None:
                 values, are_known = _without_missing(np.asarray(self.values[e])[known])
                 colors, levels = _colors(values, are_known)
@@ -211,10 +225,12 @@ def _spread(values):
 
 
 def _without_missing(values):
-    """Numbers as float64, others as texts, and which values these are."""
+    """Numbers, dates and durations as float64, others as texts; which these are."""
     values = np.asarray(values)
     known = np.array([not is_missing(value) for value in values.tolist()], dtype=bool)
     values = numbers_if_possible(values[known])
+    if (times := as_times(values)) is not None:
+        return times.astype(np.int64).astype(np.float64), known
     return values.astype(np.float64 if values.dtype.kind in "fiu" else str), known
 
 
@@ -222,7 +238,7 @@ def _colors(values, known):
     """Colour of each point, and the (name, colour) of the levels of categories."""
     from matplotlib.colors import to_rgba
 
-    colors = np.tile(ink(0.4), (len(known), 1))
+    colors = np.tile(ink(0.5), (len(known), 1))
     levels, which = np.unique(values, return_inverse=True)
     if values.dtype.kind == "f":
         colors[known] = _colormap()(which / max(len(levels) - 1, 1))
@@ -230,7 +246,7 @@ def _colors(values, known):
     frequent = np.argsort(-np.bincount(which), kind="stable")
     place = np.argsort(frequent)  # of each level among them
     n_named = len(levels) if len(levels) <= MOST_NAMED else MOST_NAMED - 1
-    palette = np.array([to_rgba(color) for color in COLORS[:MOST_NAMED]])
+    palette = np.array([to_rgba(hue(k)) for k in range(MOST_NAMED)])
     colors[known] = palette[np.minimum(place, n_named)[which]]
     named = list(zip(levels[frequent[:n_named]], palette))
     if n_named < len(levels):
@@ -239,20 +255,21 @@ def _colors(values, known):
 
 
 def _colormap():
-    """Viridis without the end that is nearly as dark, or as light, as the paper."""
+    """The colours of plasma that stand out from the paper."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    dark = np.mean(ink(0.0)[:3]) < 0.5
-    shares = np.linspace(0.2, 1.0, 256) if dark else np.linspace(0.0, 0.93, 256)
-    return ListedColormap(colormaps["viridis"](shares))
+    colors, paper = colormaps["plasma"](np.linspace(0.0, 1.0, 256)), ink(0.0)
+    seen = [color for color in colors if contrast(color, paper) >= CONTRAST]
+    return ListedColormap(seen or colors)
 
 
 def _name_levels(ax, place, levels, height):
     """Names of the levels right of the points of a row, each in its colour."""
     row, n = 72 * height, len(levels)
     size = max(min(points("small"), 0.8 * row / max(n, 1)), SMALLEST)
-    room = TextRoom(LEVEL * size / 72, 1, partial(text_inches, size=size))
+    ems = LEVEL if cell_inches(ax)[0] < FULL_WIDTH else WIDE_LEVEL
+    room = TextRoom(ems * size / 72, 1, partial(text_inches, size=size))
     names = told_apart([name for name, _ in levels], room)
     for k, (name, (_, color)) in enumerate(zip(names, levels)):
         step = min(0.9 / n, 1.5 * size / row)

@@ -12,32 +12,36 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.base_table import column_names
 from skvarimp._display.drawing import (
-    COLORS,
     add_legend,
     drawable,
+    fill_band,
     fit_labels,
+    hue,
+    inches,
     ink,
     mixed,
     single_axes,
     with_fitting_text,
+    write_key,
     write_powers,
 )
 from skvarimp._display.named_rows import (
     BOXES,
     NamedRows,
     draw_boxes,
+    mark_names,
     row_names,
     write_spans,
 )
-from skvarimp._display.texts import points
+from skvarimp._display.texts import line_inches, points
 from skvarimp._types import Axes
 
 FEW_FOLDS = 30  # so many are drawn one by one as well
 STATES = {
-    "selected": COLORS[2],
-    "tentative": COLORS[5],
-    "rejected": COLORS[1],
-}
+    "selected": (2, {"marker": "o"}),
+    "tentative": (5, {"marker": "o", "markerfacecolor": "none"}),
+    "rejected": (1, {"marker": "x"}),
+}  # the place of its colour, and its mark
 COPY = "largest copy"
 
 
@@ -64,6 +68,8 @@ class SelectionPathDisplay:
         Axes drawn into.
     figure_ : matplotlib Figure
         Figure of the axes.
+    key_ : matplotlib Text or None
+        What band and lines are, in small print below the label.
     line_ : matplotlib Line2D
         The scores.
 
@@ -134,25 +140,19 @@ class SelectionPathDisplay:
         self : SelectionPathDisplay
             With `ax_`, `figure_` and `line_`.
         """
-        own_figure = ax is None
         ax = single_axes(ax, figsize, (6.4, 4.4), title)
         order = np.argsort(self.n_features)
         columns = self.n_features, self.score, self.fold_scores
         n, score, folds = (np.asarray(column)[order] for column in columns)
+        notes = []
         if folds.shape[1] > 1:
             spread = folds.std(axis=1, ddof=1)
-            style = {"alpha": 0.4, "color": COLORS[0], "lw": 0}
-            style["label"] = "± 1 standard deviation over folds"
-            ax.fill_between(n, score - spread, score + spread, **style)
-        (self.line_,) = ax.plot(n, score, ".-", color=COLORS[0], label="score")
-        kept, best = int(np.flatnonzero(n == self.chosen)[0]), int(np.argmax(score))
-        for at, what, mark in ((best, "best", "x"), (kept, "kept", "o")):
-            label = f"{what}: {score[at]:.4g} with {n[at]} of {n.max()}"
-            style = {"ms": 0.9 * points(), "mfc": "none", "mec": ink(), "mew": 1.5}
-            ax.plot(n[at], score[at], mark, label=label, **style)
+            fill_band(ax, n, score - spread, score + spread, hue(0))
+            notes.append("band: ± 1 standard deviation over folds")
         if self.needed is not None:
-            label = "good enough: the smallest subset above is kept"
-            ax.axhline(self.needed, color=ink(0.6), lw=0.8, ls="--", label=label)
+            ax.axhline(self.needed, color=ink(0.6), lw=0.8, ls="--")
+            notes.append("dashed: good enough, the smallest subset above is kept")
+        (self.line_,) = ax.plot(n, score, ".-", color=hue(0))
         if n.max() / n.min() >= 50:
             ax.set_xscale("log")
             ax.xaxis.set_major_formatter("{x:.0f}")
@@ -160,10 +160,45 @@ class SelectionPathDisplay:
             ax.xaxis.get_major_locator().set_params(integer=True)
         write_powers(ax.yaxis)
         self.ax_, self.figure_ = ax, ax.figure
-        add_legend(ax, own_figure, *ax.get_legend_handles_labels())
         ax.set(xlabel="number of features", ylabel="held-out score")
         fit_labels([ax])
+        self.key_ = write_key(ax, notes)
+        kept = int(np.flatnonzero(n == self.chosen)[0])
+        _name_points(ax, n, score, {"best": int(np.nanargmax(score)), "kept": kept})
         return self
+
+
+def _name_points(ax, n, score, places):
+    """Marks and names of points, in lines of their own above all that is drawn."""
+    marks = {"best": "x", "kept": "o"}
+    style = {"ms": 0.9 * points(), "mfc": "none", "mec": ink(), "mew": 1.5}
+    for what, at in places.items():
+        ax.plot(n[at], score[at], marks[what], **style)
+    if places["best"] == places["kept"]:
+        places = {"best and kept": places["best"]}
+    ax.figure.draw_without_rendering()  # to know the height of the lines
+    line = 1.4 * line_inches() / inches(ax)[1]
+    low, high = ax.get_ylim()
+    above = line * (len(places) + 0.3)
+    ax.set_ylim(low, low + (high - low) / (1.0 - min(above, 0.6)))
+    to_right = [
+        ax.transLimits.transform((n[at], 0.0))[0] < 0.5 for at in places.values()
+    ]
+    # the line from the upper name does not cross the lower one
+    names = sorted(places, key=lambda what: n[places[what]], reverse=not to_right[0])
+    for row, what in enumerate(names):
+        at = places[what]
+        right = to_right[[*places].index(what)]
+        how = {"xytext": (n[at], 1.0 - line * (row + 0.5)), "va": "center"}
+        how |= {
+            "textcoords": ("data", "axes fraction"),
+            "ha": "left" if right else "right",
+        }
+        how["arrowprops"] = {"arrowstyle": "-", "color": ink(0.6), "lw": 0.8}
+        how["arrowprops"] |= {"relpos": (0.0 if right else 1.0, 0.0), "shrinkA": 0.0}
+        text = f"{what}: {score[at]:.4g} with {n[at]} of {n.max()}"
+        named = ax.annotate(text, (n[at], score[at]), **how)
+        named.set_bbox({"facecolor": ink(0.0), "linewidth": 0.0, "pad": 1.0})
 
 
 @dataclass(eq=False, repr=False)
@@ -271,16 +306,21 @@ class AllRelevantDisplay(NamedRows):
         return row_names(names, shown, room), below, *chosen
 
     def _mark(self, ax, own_figure, keywords, rows, states):
-        colors = [STATES.get(state, ink(0.4)) for state in states]
+        hues = {state: hue(place) for state, (place, _) in STATES.items()}
+        hues[COPY] = ink(0.6)
+        colors = [hues[state] for state in states]
         self.boxes_ = draw_boxes(ax, rows, colors, keywords)
-        for text, state in zip(ax.get_yticklabels(), states):
-            text.set_color(mixed(STATES.get(state, ink()), 0.3))
+        for text, color in zip(ax.get_yticklabels(), colors):
+            text.set_color(mixed(color, 0.3))
         copies = np.median(rows[states.index(COPY)])
         ax.axvline(copies, color=ink(0.6), lw=0.8, ls="--", zorder=0)
-        # a box of each colour that occurs, with how many columns it stands for
-        count = Counter(self.states)
+        # the mark of each state that occurs, and how many columns have it
+        count, handles = Counter(self.states), []
         drawn = [state for state in STATES if state in states and count[state]]
-        handles = [self.boxes_[states.index(state)] for state in drawn]
+        for state in drawn:
+            at = [row for row, own in enumerate(states) if own == state]
+            style = {"color": hues[state]} | STATES[state][1]
+            handles += mark_names(ax, at, **style)
         labels = [f"{state} ({count[state]})" for state in drawn]
         if drawn:
             add_legend(ax, own_figure, handles, labels)
@@ -365,11 +405,14 @@ class FoldsDisplay(NamedRows):
         return *self._largest(values.mean(axis=0), most, room, label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
-        self.boxes_ = draw_boxes(ax, values[:, shown].T, COLORS[4], keywords)
+        one_by_one = len(values) <= FEW_FOLDS
+        place = {"height": 0.4, "above": 0.12} if one_by_one else {}
+        colors = [hue(0)] * len(shown)
+        self.boxes_ = draw_boxes(ax, values[:, shown].T, colors, keywords, **place)
         notes = [BOXES]
-        if len(values) <= FEW_FOLDS:
-            at = np.broadcast_to(np.arange(len(shown)), (len(values), len(shown)))
-            ax.plot(values[:, shown], at, "o", color=ink(0.85), ms=2.8, zorder=4)
+        if one_by_one:  # below the boxes
+            at = np.arange(len(shown)) + np.full((len(values), 1), 0.27)
+            ax.plot(values[:, shown], at, "o", color=ink(0.75), ms=2.2)
             notes = ["dots: folds, " + BOXES]
         if self.ranks is not None:
             ranks = drawable(self.ranks, values.shape, "ranks")[:, shown]

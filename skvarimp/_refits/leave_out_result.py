@@ -10,12 +10,14 @@ from scipy.stats import t
 
 from skvarimp._data.statistics import Units, divided
 from skvarimp._data.validation import check_confidence
+from skvarimp._display.bars import ImportanceDisplay
+from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._results.importances import (  # noqa: F401 annotations need them
     Circumstances,
     Importances,
     Quantity,
 )
-from skvarimp._types import Floats
+from skvarimp._types import Axes, Floats
 
 INCREASE = Quantity("increase of the held-out loss", zero=True)
 
@@ -124,6 +126,12 @@ class LeaveOutImportances(Importances):
         variance = divided(s**2, 4.0 * effect)  # of the effect, whose square is q
         lower, upper = m - z * s, positive + z * s + (z**2 + 2.0) * variance
         return np.array([np.where(lower > 0, lower + z**2 * variance, lower), upper])
+
+    def plot(
+        self, ax: Axes | None = None, *, per_output: bool = False, **kwargs: Any
+    ) -> ImportanceDisplay | ComparisonDisplay:
+        written = {} if per_output else {"pvalues": "holm"}
+        return super().plot(ax, per_output=per_output, **(written | kwargs))
 
     def _further_columns(self):
         return {

@@ -4,7 +4,11 @@ from skvarimp.sequence._background import oligomer_frequencies
 from skvarimp.sequence._importance import PositionalOligomerImportance
 from skvarimp.sequence._kernel import weighted_degree_kernel
 from skvarimp.sequence._motif import MotifProfile
-from skvarimp.sequence._plots import MotifDisplay, OligomerHeatmapDisplay
+from skvarimp.sequence._plots import (
+    MotifDisplay,
+    OligomerHeatmapDisplay,
+    SequenceLogoDisplay,
+)
 from skvarimp.sequence._vectorizer import OligomerVectorizer
 from skvarimp.sequence._weights import OligomerWeights
 
@@ -13,6 +17,7 @@ __all__ = [
     "weighted_degree_kernel",
     "OligomerWeights",
     "PositionalOligomerImportance",
+    "SequenceLogoDisplay",
     "oligomer_frequencies",
     "MotifProfile",
     "MotifDisplay",

@@ -16,7 +16,11 @@ from skvarimp._types import AnyEstimator, Axes, Floats, Frame
 from skvarimp.sequence._background import markov_chain
 from skvarimp.sequence._conditional import conditional_scores
 from skvarimp.sequence._motif import MotifProfile, motif_profile
-from skvarimp.sequence._plots import MotifDisplay, OligomerHeatmapDisplay
+from skvarimp.sequence._plots import (
+    MotifDisplay,
+    OligomerHeatmapDisplay,
+    SequenceLogoDisplay,
+)
 from skvarimp.sequence._sequences import (
     check_order,
     encode,
@@ -249,6 +253,17 @@ class PositionalOligomerImportance(BaseEstimator):
             largest[order - 1, : len(importances)] = np.abs(importances).max(axis=1)
         return largest
 
+    def of_letters(self) -> Floats:
+        """Importances of single letters, whatever `order` is.
+
+        Returns
+        -------
+        ndarray of shape (length, n_letters)
+            Of order 1.
+        """
+        check_is_fitted(self)
+        return self.importances_ if self._fitted_order == 1 else self._compute(1)[1]
+
     def to_frame(self) -> Frame:
         """Table of the importances, largest absolute value first.
 
@@ -314,6 +329,23 @@ class PositionalOligomerImportance(BaseEstimator):
         return OligomerHeatmapDisplay.from_importance(
             self, n_oligomers=n_oligomers, ax=ax, **kwargs
         )
+
+    def plot_logo(self, ax: Axes | None = None, **kwargs: Any) -> SequenceLogoDisplay:
+        """Draw single letters by position, as tall as their importances.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `SequenceLogoDisplay.plot`.
+
+        Returns
+        -------
+        display : SequenceLogoDisplay
+            Holds `ax_` and `figure_`.
+        """
+        return SequenceLogoDisplay.from_importance(self, ax=ax, **kwargs)
 
     def plot_motif(
         self, motif: str, ax: Axes | None = None, **kwargs: Any

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.drawing import (
-    COLORS,
     DIVERGING,
     add_legend,
     drawable,
     fit_labels,
+    hue,
     ink,
     not_shown,
     powers,
@@ -28,6 +28,7 @@ from skvarimp._types import Axes
 from skvarimp.sequence._motif import MotifProfile
 from skvarimp.sequence._sequences import check_order
 
+LETTER, MOST_INCHES = 0.92, 14.0  # of a position's width; of a figure with many
 PROFILE_CURVES = (
     "exact",
     "one_replaced",
@@ -105,7 +106,8 @@ class MotifDisplay:
             x,
             profile.irrelevant_mean - profile.irrelevant_std,
             profile.irrelevant_mean + profile.irrelevant_std,
-            color=ink(0.25),
+            facecolor=ink(0.12),
+            edgecolor=ink(0.5),
             label="no letter in common, ±1 SD",
         )
         lines = [
@@ -115,7 +117,7 @@ class MotifDisplay:
         ]
         n_lines = 2 if len(profile.motif) == 1 else 3
         for color, (values, style, label) in zip((1, 3, 0), lines[:n_lines]):
-            ax.plot(x, values, color=COLORS[color], linestyle=style, label=label)
+            ax.plot(x, values, color=hue(color), linestyle=style, label=label)
         ax.set_xlabel("position")
         ax.set_ylabel(f"{profile.quantity} (units of the score)")
         ax.margins(x=0)
@@ -246,3 +248,151 @@ class OligomerHeatmapDisplay:
         fit_names(ax, names[:n_rows])
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+class SequenceLogoDisplay:
+    """Letters by position, as tall as their importances: a sequence logo.
+
+    Letters that raise the score stand on the axis, the most important on top. Those
+    that lower it hang below.
+
+    Parameters
+    ----------
+    importances : array-like of shape (n_positions, n_letters)
+        Signed importances of single letters; NaN is not drawn.
+    letters : sequence of str of shape (n_letters,)
+        The alphabet.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes drawn into.
+    figure_ : matplotlib Figure
+        Their figure.
+    letters_ : list of (int, str, matplotlib PathPatch)
+        Position and outline of each letter drawn.
+
+    See Also
+    --------
+    OligomerHeatmapDisplay : Longer oligomers by position.
+
+    References
+    ----------
+    .. [1] T. D. Schneider, R. M. Stephens, "Sequence logos: a new way to display
+       consensus sequences", Nucleic Acids Research 18 (1990), 6097-6100.
+
+    Examples
+    --------
+    >>> from skvarimp.sequence import SequenceLogoDisplay
+    >>> display = SequenceLogoDisplay([[1.0, -1.0], [0.2, -0.2]], "AB").plot()
+    >>> [letter for _, letter, _ in display.letters_]
+    ['A', 'B', 'A', 'B']
+    """
+
+    def __init__(self, importances: ArrayLike, letters: Sequence[str]) -> None:
+        self.importances = importances
+        self.letters = letters
+
+    @classmethod
+    def from_importance(cls, importance: Any, **kwargs: Any) -> Self:
+        """Draw the importances of single letters.
+
+        They are those of order 1, whatever the order of the importance is.
+
+        Parameters
+        ----------
+        importance : PositionalOligomerImportance
+            Fitted.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        display : SequenceLogoDisplay
+            Drawn.
+        """
+        check_is_fitted(importance)
+        letters = list(importance.weights_.alphabet)
+        return cls(importance.of_letters(), letters).plot(**kwargs)
+
+    @with_fitting_text
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        title: str | None = None,
+        figsize: tuple[float, float] | None = None,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        title : str, default=None
+            Title of the picture.
+        figsize : (float, float), default=None
+            Width and height in inches of a figure of its own.
+
+        Returns
+        -------
+        display : SequenceLogoDisplay
+            This object.
+        """
+        shape = (len(self.importances), len(self.letters))
+        values = drawable(self.importances, shape, "importances")
+        if not values.size:
+            raise ValueError("`importances` is empty: there is nothing to draw.")
+        width = min(max(4.0, 0.8 + 0.25 * shape[0]), MOST_INCHES)
+        ax = single_axes(ax, figsize, (width, 2.8), title)
+        self.letters_ = []
+        sides = (np.maximum(values, 0.0), np.minimum(values, 0.0))
+        for position in range(shape[0]):
+            for side in sides:
+                self._stack(ax, position, side[position])
+        low, high = (side.sum(axis=1) for side in np.nan_to_num(sides))
+        low, high = min(high.min(), 0.0), max(low.max(), 0.0)
+        margin = 0.04 * (high - low) or 1.0
+        ax.set(xlim=(-0.6, shape[0] - 0.4), ylim=(low - margin, high + margin))
+        ax.axhline(0.0, color=ink(0.75), linewidth=0.8)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        write_powers(ax.yaxis)
+        ax.set(xlabel="position", ylabel="importance (units of the score)")
+        fit_labels([ax])
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _stack(self, ax, position, heights):
+        """The letters of one sign, from the axis outwards, the largest last."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.transforms import Affine2D
+
+        base = 0.0
+        for which in np.argsort(np.abs(heights), kind="stable"):
+            height = heights[which]
+            if np.isnan(height) or height == 0.0:
+                continue
+            path = _letter(str(self.letters[which]))
+            place = Affine2D().scale(LETTER, abs(height)).translate(position, 0.0)
+            place.translate(-0.5 * LETTER, min(base, base + height))
+            style = {"facecolor": hue(int(which)), "linewidth": 0.0}
+            patch = ax.add_patch(PathPatch(path.transformed(place), **style))
+            self.letters_.append((position, str(self.letters[which]), patch))
+            base += height
+
+
+def _letter(letter):
+    """The outline of a letter, in a square of length 1."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.path import Path
+    from matplotlib.textpath import TextPath
+    from matplotlib.transforms import Affine2D
+
+    font = FontProperties(weight="bold")
+    path = TextPath((0.0, 0.0), letter, size=1.0, prop=font, usetex=False)
+    if not len(path.vertices):  # a space
+        return Path.unit_rectangle()
+    box = path.get_extents()
+    sizes = np.maximum([box.width, box.height], 1e-6)
+    return path.transformed(Affine2D().translate(-box.x0, -box.y0).scale(*1.0 / sizes))

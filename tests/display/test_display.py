@@ -414,6 +414,11 @@ def oligomer_weights():
 
 
 DISPLAYS |= {
+    "SequenceLogoDisplay": lambda: (
+        skvarimp.sequence.PositionalOligomerImportance(2)
+        .fit(oligomer_weights())
+        .plot_logo
+    ),
     "MotifDisplay": lambda: partial(oligomer_weights().plot_motif, "AB"),
     "OligomerHeatmapDisplay": lambda: (
         skvarimp.sequence.PositionalOligomerImportance(2).fit(oligomer_weights()).plot

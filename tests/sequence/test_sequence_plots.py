@@ -9,6 +9,7 @@ from skvarimp.sequence import (
     OligomerHeatmapDisplay,
     OligomerWeights,
     PositionalOligomerImportance,
+    SequenceLogoDisplay,
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -47,6 +48,34 @@ def test_heat_map_of_few_oligomers_and_of_nothing():
 
     assert display.ax_.images[0].get_array().shape == (2, 3)
     plt.close(display.figure_)
+
+
+def test_logo_has_the_heights_of_single_letters(importance):
+    """Exact importances of order 1, stacked: positive ones up, negative ones down."""
+    display = importance.plot_logo()
+
+    single = PositionalOligomerImportance(1).fit(importance.weights_)
+    np.testing.assert_array_equal(importance.of_letters(), single.importances_)
+    heights = np.zeros((6, 4))
+    for position, letter, patch in display.letters_:
+        box = patch.get_path().get_extents()
+        value = single.importances_[position, "ACGT".index(letter)]
+        assert np.sign(box.y0 + box.y1) == np.sign(value)
+        assert abs(box.x0 + box.x1 - 2 * position) < 1e-9
+        heights[position, "ACGT".index(letter)] = box.height
+    np.testing.assert_allclose(heights, np.abs(single.importances_), atol=1e-12)
+    for position, values in enumerate(single.importances_):
+        patches = [patch for k, _, patch in display.letters_ if k == position]
+        top = max(patch.get_path().get_extents().y1 for patch in patches)
+        assert top == pytest.approx(np.maximum(values, 0.0).sum())
+
+
+def test_logo_of_nothing():
+    """NaN and 0 have no letters; no positions are an error."""
+    display = SequenceLogoDisplay([[np.nan, 0.0]], "AB").plot()
+    assert display.letters_ == []
+    with pytest.raises(ValueError, match="`importances` is empty"):
+        SequenceLogoDisplay(np.empty((0, 2)), "AB").plot()
 
 
 @pytest.mark.parametrize("source", ["importance", "weights"])

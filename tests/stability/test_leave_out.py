@@ -589,3 +589,8 @@ def test_plot(n_features):
     table = found.interval()
     np.testing.assert_allclose(ends, table.loc[0, ["lower", "upper"]].astype(float))
     assert "100 features" in repr(found) or n_features != 100
+    (right,) = display.ax_.child_axes
+    order = np.argsort(found.ranking)[: len(display.bars_)]
+    expected = [f"{p:.2g}" for p in found.pvalues("holm")[order]]
+    assert [t.get_text() for t in right.get_yticklabels()] == expected
+    assert not found.plot(pvalues=None).ax_.child_axes

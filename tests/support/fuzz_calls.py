@@ -331,4 +331,5 @@ CALLED = {
     "MotifProfile",
     "MotifDisplay",
     "OligomerHeatmapDisplay",
+    "SequenceLogoDisplay",
 }

@@ -22,6 +22,7 @@ from skvarimp.sequence import (
     OligomerVectorizer,
     OligomerWeights,
     PositionalOligomerImportance,
+    SequenceLogoDisplay,
     oligomer_frequencies,
     weighted_degree_kernel,
 )
@@ -257,9 +258,8 @@ def _displays(draw, X, length):
     profile = MotifProfile(
         "AC", "importance", np.arange(len(band)), band, band, band, band, abs(band)
     )
-    display = chosen(
-        draw, [OligomerHeatmapDisplay(matrix, names), MotifDisplay(profile)]
-    )
+    displays = OligomerHeatmapDisplay(matrix, names), MotifDisplay(profile)
+    display = chosen(draw, [*displays, SequenceLogoDisplay(matrix, names)])
     if isinstance(display, OligomerHeatmapDisplay) and chance(draw, 2):
         n = chosen(draw, [5, *ODD])
         weights = some_weights(draw, length)

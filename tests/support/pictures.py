@@ -24,7 +24,12 @@ from skvarimp import (
     RowsDisplay,
     SelectionPathDisplay,
 )
-from skvarimp.sequence import MotifDisplay, MotifProfile, OligomerHeatmapDisplay
+from skvarimp.sequence import (
+    MotifDisplay,
+    MotifProfile,
+    OligomerHeatmapDisplay,
+    SequenceLogoDisplay,
+)
 
 LONG = "region = north + urban, as the register of dwellings has it"
 JAPANESE = "血清総コレステロール濃度の平均値第{}回"
@@ -199,16 +204,19 @@ def path(names, values):
 
 
 def curves(names, values):
-    """Lines with bands, levels in every third panel, dates in the last of nine."""
+    """Lines with bands, over numbers, dates and durations, and over levels."""
     grid = np.linspace(0.0, 1.0, 9)
     levels = np.array(["north", "south", "the far east of the country", "west"])
+    many = np.array([f"the region of the register with number {k}" for k in range(17)])
     dates = np.datetime64("2020-01-01") + 90 * np.arange(9)
+    durations = np.timedelta64(36, "h") * np.arange(9)
+    kinds = grid, levels, dates, many, durations
     every, deciles = [], {}
     for j, (name, value) in enumerate(zip(names, values)):
-        at = dates if j % 9 == 8 else levels if j % 3 == 1 else grid
+        at = kinds[j % 5]
         heights = value * np.linspace(0.0, 1.0, len(at))
         every.append((name, at, np.column_stack([heights, 0.5 * heights])))
-        if at is not levels:
+        if at is grid or at is dates:
             deciles[name] = at
     display = CurvesDisplay(every, ["class benign", "class malignant"], deciles)
     display.intervals = {
@@ -260,6 +268,12 @@ def oligomers(names, values):
     )
 
 
+def logo(names, values):
+    """Four letters at as many positions."""
+    signs = np.resize([[1.0, -0.5, 0.3, -0.1], [-0.2, 0.6, 0.1, 0.4]], (len(names), 4))
+    return SequenceLogoDisplay(signs * values[:, np.newaxis], "ACGT")
+
+
 PICTURES = {
     picture.__name__: picture
     for picture in (
@@ -283,5 +297,6 @@ PICTURES = {
         surfaces,
         motif,
         oligomers,
+        logo,
     )
 }
