@@ -82,7 +82,7 @@ def fit_behind_transformers(
     """
     labels, table = set_columns(measure, estimator, X)
     pipeline, inner = unwrapped(estimator), clone(measure)
-    transformers, last = pipeline[:-1], pipeline[-1]
+    transformers, last = _without_samplers(pipeline[:-1]), pipeline[-1]
     names, n_columns = getattr(measure, "feature_names_in_", None), len(labels)
     source = _sources(measure, transformers, n_columns, names)
     of_rows = getattr(measure, "rows", "training") != "training"
@@ -127,6 +127,18 @@ def fit_behind_transformers(
         store_rows(measure, rows)
 
 
+def _without_samplers(steps):
+    """Steps without those that only draw other rows while the pipeline is fitted."""
+    kept = [
+        (name, step)
+        for name, step in steps.steps
+        if hasattr(step, "transform") or not hasattr(step, "fit_resample")
+    ]
+    if len(kept) == len(steps.steps):
+        return steps
+    return Pipeline(kept or [("same", "passthrough")])
+
+
 def _sources(measure, transformers, n_columns, names):
     """The input column of each column that the last estimator is given."""
     name, way_out = (
@@ -158,6 +170,8 @@ def _encoded_names(transformers, names, behind, n_columns):
     try:
         encoded = transformers.get_feature_names_out(names)
     except (AttributeError, ValueError):  # a step names nothing
+        return None
+    if encoded is None:  # of a passthrough without names
         return None
     unique = len(set(encoded)) == len(encoded) == n_columns
     return encoded if unique else None

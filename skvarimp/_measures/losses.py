@@ -199,9 +199,9 @@ def _loss_of_classes(loss, model, y, n_outputs):
     expected = sum(len(watched(classes)) for classes in lists)
     if columns.shape[1] != len(lists) or n_outputs != expected:
         raise ValueError(
-            f"loss={loss!r} needs one column of y for each of the {len(lists)} lists "
-            f"of classes and {expected} outputs, got y of shape {y.shape} and "
-            f"{n_outputs} outputs of `{model.method}`. Use response_method='predict' "
+            f"loss={loss!r} compares `{model.method}` with the classes of each column "
+            f"of y: it needs {len(lists)} of y and {expected} of the outputs, got y of "
+            f"shape {y.shape} and {n_outputs} outputs. Use response_method='predict' "
             "or a callable loss."
         )
     positions(columns, lists)  # refuses unknown labels

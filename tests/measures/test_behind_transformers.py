@@ -18,7 +18,7 @@ from sklearn.linear_model import (
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
@@ -264,3 +264,48 @@ def test_refused():
     scaled = make_pipeline(StandardScaler(), DecisionTreeRegressor(max_depth=2))
     found = ImpurityImportance(surrogates=True).fit(scaled.fit(numbers, Y), numbers, Y)
     assert found.association_.shape == (3, 3)
+
+
+class Doubled:
+    """A sampler as of imbalanced-learn, which acts in `fit` alone."""
+
+    def fit_resample(self, X, y):
+        """Every row twice."""
+        return np.repeat(X, 2, axis=0), np.repeat(y, 2)
+
+
+class WithSamplers(Pipeline):
+    """A pipeline that passes over samplers where it predicts."""
+
+    def _validate_steps(self):
+        """Samplers have no `transform`."""
+
+    def fit(self, X, y):
+        """Fit the steps on the drawn rows."""
+        scaler, sampler, model = [step for _, step in self.steps]
+        model.fit(*sampler.fit_resample(scaler.fit_transform(X), y))
+        return self
+
+
+@pytest.mark.parametrize(
+    ("measure", "model"),
+    [
+        (CoefficientImportance(statistic="absolute"), LinearRegression()),
+        (ImpurityImportance(rows="unseen"), RandomForestRegressor(5, random_state=0)),
+        (ImpurityImportance(), RandomForestRegressor(5, random_state=0)),
+    ],
+)
+def test_steps_that_draw_rows(measure, model):
+    """They do not act on rows that are predicted, and are passed over."""
+    numbers = X[["size", "age"]].to_numpy()
+    steps = [("scale", StandardScaler()), ("draw", Doubled()), ("model", model)]
+    whole = WithSamplers(steps).fit(numbers, Y)
+    found = measure.fit(whole, numbers, Y).importances_
+    plain = Pipeline([steps[0], steps[2]])
+    right = type(measure)(**measure.get_params()).fit(plain, numbers, Y).importances_
+    assert_allclose(found, right, rtol=1e-12)
+    alone = WithSamplers(steps[1:])
+    behind = steps[0][1].transform(numbers)
+    found = type(measure)(**measure.get_params()).fit(alone, behind, Y).importances_
+    right = type(measure)(**measure.get_params()).fit(model, behind, Y).importances_
+    assert_allclose(found, right, rtol=1e-12)

@@ -24,7 +24,8 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, RidgeClassifier
+from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -306,6 +307,12 @@ def test_bad_input():
         ({"scoring": "r2", "estimation": "exact"}, ValueError, "needs a loss"),
         ({"scoring": "r2"}, TypeError, "bare callable"),
         ({"scoring": "r3"}, ValueError, "not a valid"),
+        (
+            {"scoring": mean_squared_error},
+            ValueError,
+            r"make_scorer\(mean_squared_error, greater_is_better=False\)",
+        ),
+        ({"scoring": r2_score}, ValueError, r"make_scorer\(r2_score\)"),
         ({"loss": "squared"}, ValueError, "loss"),
         ({"loss": "log_loss"}, ValueError, "needs the probabilities"),
         ({"n_draws": 5}, ValueError, "n_draws"),
@@ -367,3 +374,37 @@ def test_probabilities_of_0_stay_0(n_classes, compiled, monkeypatch):
         chances = forest.predict_proba(X)[np.arange(40), y]
         gained = losses.mean() + np.log(np.maximum(chances, np.finfo(float).eps)).mean()
         assert importance == pytest.approx(gained, rel=1e-9)
+
+
+class Untagged:
+    """A model that is not of scikit-learn's kind."""
+
+    def predict(self, X):
+        """The first column."""
+        return X[:, 0]
+
+
+def test_scorers_of_models_that_are_not_estimators():
+    """Named scorers ask for tags; others, and losses, do not."""
+    model, y = Untagged(), X[:, 0] + X[:, 1]
+    with pytest.raises(TypeError, match="got Untagged"):
+        PermutationImportance(scoring="r2").fit(model, X, y)
+
+    def scorer(estimator, X, y):
+        return -np.mean((y - estimator.predict(X)) ** 2)
+
+    found = PermutationImportance(scoring=scorer, n_draws=4, random_state=0)
+    by_loss = PermutationImportance(n_draws=4, random_state=0, estimation="sampled")
+    found, by_loss = found.fit(model, X, y), by_loss.fit(model, X, y)
+    assert found.baseline_ == pytest.approx(-by_loss.baseline_, rel=1e-12)
+    assert found.importances_[0] > 0 == found.importances_[1]
+
+
+def test_scores_of_several_labels():
+    """The message says what does not fit, and `predict` does."""
+    y = np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(int)
+    model = RidgeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="and 2 outputs"):
+        PermutationImportance().fit(model, X, y)
+    imp = PermutationImportance(response_method="predict").fit(model, X, y)
+    assert imp.baseline_ == pytest.approx(np.mean(model.predict(X) != y), rel=1e-12)

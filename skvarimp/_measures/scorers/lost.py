@@ -1,5 +1,7 @@
 """The score lost as columns are shuffled, with its errors."""
 
+import inspect
+
 import numpy as np
 from sklearn.metrics import get_scorer
 
@@ -21,6 +23,21 @@ from skvarimp._response.rounds import Effort, feature_seeds
 from skvarimp._running.guards import drawing_budget, spend, users_code, warn
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.tasks import Progress, tasks_done
+
+
+def _refuse_metric(scoring):
+    """Raise for a metric in the place of a scorer."""
+    if not inspect.isfunction(scoring):
+        return
+    if [*inspect.signature(scoring).parameters][:2] != ["y_true", "y_pred"]:
+        return
+    name = scoring.__name__
+    loss = name.endswith(("_error", "_loss", "_deviance"))
+    more = ", greater_is_better=False" if loss else ""
+    raise ValueError(
+        f"scoring={name} compares predictions with y, but a scorer is called with "
+        f"(estimator, X, y). Use scoring=make_scorer({name}{more})."
+    )
 
 
 class ScoreLost:
@@ -58,6 +75,7 @@ class ScoreLost:
     def __init__(self, scoring, problem, features, reads=True):
         self.scorer, self.name = scoring, getattr(scoring, "__name__", repr(scoring))
         self.responses, estimator = None, problem.model.estimator
+        _refuse_metric(scoring)
         if isinstance(scoring, str):
             self.name = scoring
             self.scorer = own_score if scoring == "score" else get_scorer(scoring)
@@ -65,6 +83,13 @@ class ScoreLost:
                 raise TypeError(
                     f"scoring={scoring!r} needs an estimator with `predict`, got a "
                     "bare callable. Use `loss`, or a callable scorer(f, X, y)."
+                )
+            if not has_tags(estimator) and scoring != "score":
+                raise TypeError(
+                    f"scoring={scoring!r} needs an estimator of scikit-learn's kind, "
+                    f"got {type(estimator).__name__}. Use `loss`, a callable "
+                    "scorer(estimator, X, y), or the library's own wrapper for "
+                    "scikit-learn."
                 )
             # scorers ask the stand-in for tags; the model's own score may look at X
             if has_tags(estimator) and scoring != "score":
