@@ -23,7 +23,13 @@ from skvarimp._measures.residuals import residual_grid
 from skvarimp._measures.rows import Rows, store_rows
 from skvarimp._measures.subgroup_trees import subgroup_grid
 from skvarimp._response.reductions import Observed
-from skvarimp._response.rounds import ENOUGH_ROWS, LEAST_ROWS, MOST_ROWS, Effort
+from skvarimp._response.rounds import (
+    ENOUGH_ROWS,
+    LEAST_ROWS,
+    MOST_ROWS,
+    Effort,
+    rows_of_rounds,
+)
 from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import budget, spending, warn, working
 from skvarimp._running.private_sklearn import HasMethods
@@ -366,11 +372,14 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         grid = getattr(self, "grid", "all")
         if isinstance(grid, str) and grid == "auto":
             grid = "equidistant" if contrast == "range" else "all"
-        # which reduction it is makes no difference to a response that asks the model
-        request = Request(grid, [Observed()], [np.ones(1)], self._categorical)
         n, effort = problem.n_rows, Effort.of(self)
         if getattr(self, "scoring", None) is not None:
-            return effort.n_draws * n * len(features)
+            # and the unmoved rows, for the scorer and for what stands for the model
+            return (effort.n_draws * len(features) + 2) * n
+        if not asks_for_residuals(self.conditional):  # those are drawn in any case
+            grid = self._grid_in_parts(problem, features, grid)
+        # which reduction it is makes no difference to a response that asks the model
+        request = Request(grid, [Observed()], [np.ones(1)], self._categorical)
         plan = Plan(problem, features, request, self._estimation())
         if plan.estimation == "auto":
             plan.estimation = self._cheapest(plan)
@@ -378,10 +387,11 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
             return effort.evaluations(n) * len(features)
         if not problem.response(features).asks_model:
             return 0
-        exact = exact_rows(problem, features, request)
-        if plan.estimation == "exact" or isinstance(self.tol, float):
-            return exact
+        if plan.estimation == "exact":
+            return exact_rows(problem, features, request)
         sizes, n_rows = self._rows_and_sizes(plan)
+        if isinstance(self.tol, float):
+            n_rows = rows_of_rounds(n_rows, n)
         return int(n_rows * sizes.sum())
 
     def _cheapest(self, plan):

@@ -281,7 +281,7 @@ def _done(found):
 
 def _joined(found, new, before):
     """What was found of a feature, with further rows or with further draws."""
-    if found is None:
+    if found is None or (before and new.exact):  # all cells of all rows: no draws
         return new
     return found.with_further(new) if before else found.followed_by(new)
 
@@ -527,6 +527,15 @@ def rows_in_rounds(draws, n_first, tol, measure, size):
                         break
     why = f"within max_evaluations={rows_left.most}"
     return stopping.ended(progress.stopped, ended, why)
+
+
+def rows_of_rounds(n_first, n_rows):
+    """Rows that all rounds of `rows_in_rounds` ask for, if none is precise enough."""
+    asked = n_drawn = min(n_first, n_rows)
+    while n_drawn < n_rows:
+        n_drawn = min(2 * n_drawn, n_rows)
+        asked += n_drawn
+    return asked
 
 
 def feature_seeds(random_state, n):

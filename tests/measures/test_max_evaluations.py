@@ -7,7 +7,11 @@ from combinations import each
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import Ridge
@@ -226,6 +230,77 @@ def test_expected_evaluations_of_exact_numbers():
     ranges.fit(model, X)
     assert expected == 100 + 100 * 5 * 6
     assert 0.9 * expected < model.rows <= expected
+
+
+LABELS = np.random.RandomState(1).randint(0, 4, 100)
+GRADES = np.column_stack([np.round(X[:, :2] * 7), X[:, 2:4]])
+EXPECTED = {
+    "labels": SensitivityImportance(scale=None, conditional=LABELS),
+    "labels, permuted": PermutationImportance(conditional=LABELS),
+    "subgroups": SensitivityImportance(scale=None, conditional="subgroups"),
+    "rounds of rows": SensitivityImportance(
+        scale=None, contrast="range", estimation="rows", tol=1e-3
+    ),
+    "scorer": PermutationImportance(scoring="r2"),
+    "scorer of labels": PermutationImportance(scoring="r2", conditional=LABELS),
+    "scorer of classes": PermutationImportance(scoring="accuracy"),
+    "own score": PermutationImportance(scoring="score"),
+    "own scorer": PermutationImportance(scoring=lambda m, Z, y: m.predict(Z).mean()),
+}
+
+
+@pytest.mark.parametrize("importance", EXPECTED.values(), ids=EXPECTED)
+def test_expected_evaluations_are_the_most(importance):
+    """Subgroups, rounds that begin anew, and what a scorer asks for besides."""
+    scoring = importance.get_params().get("scoring")
+    classes = scoring == "accuracy"
+    y = np.digitize(Y, [Y.mean()]) if classes else Y
+    kind = RandomForestClassifier if classes else RandomForestRegressor
+    model, count = kind(3, random_state=0).fit(GRADES, y), []
+    for method in ("predict_proba", "predict") if classes else ("predict",):
+        own = getattr(model, method)
+
+        def counted(Z, own=own):
+            count.append(len(Z))
+            before, found = len(count), own(Z)
+            del count[before:]  # what it asked of itself
+            return found
+
+        setattr(model, method, counted)
+    if scoring is None:
+        black_box = Counted(model)
+        expected = importance.expected_evaluations(black_box, GRADES)
+        importance.fit(black_box, GRADES, y)
+        assert 0.5 * expected < black_box.rows <= expected
+        return
+    expected = importance.expected_evaluations(model, GRADES)
+    assert expected == 100 * (1 + 2 + 6 * 4)
+    importance.fit(model, GRADES, y)
+    assert sum(count) <= expected
+
+
+@pytest.mark.parametrize("seed", [5, 19])
+def test_draws_that_are_all_values_are_exact(seed):
+    """In a later round of draws, too; the number of values may be odd."""
+    random = np.random.RandomState(seed)
+    table = random.normal(size=(20, 4))
+    table[random.rand(20, 4) < 0.3] = np.nan
+    y = np.nan_to_num(table[:, 0]) + random.normal(size=20)
+
+    def model(Z):
+        return np.nan_to_num(Z[:, 0] * Z[:, 1] + np.sin(Z[:, 2]) + Z[:, 3])
+
+    drawn = PermutationImportance(
+        n_draws=4, tol=0.05, random_state=0, estimation="sampled"
+    ).fit(model, table, y)
+    exact = PermutationImportance(estimation="exact").fit(model, table, y)
+    all_values = drawn.n_draws_ == 20 * np.array(
+        [len(np.unique(column)) for column in table.T]
+    )
+    assert all_values.any()
+    np.testing.assert_allclose(
+        drawn.importances_[all_values], exact.importances_[all_values], rtol=1e-12
+    )
 
 
 def test_tables_of_stopped_fits_say_so():

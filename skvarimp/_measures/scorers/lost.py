@@ -171,7 +171,7 @@ class ScoreLost:
     def lend_response(self, problem, features):
         """Let a problem use the response that scores were found by, if there is one."""
         if self.responses is not None:
-            _, known = self.responses.of(problem.model.method)
+            known = self.responses.made(problem.model.method)
             if known is not None:
                 problem._responses.setdefault(tuple(features), known)
 

@@ -40,6 +40,10 @@ class Responses:
         """The rows watched by a method, and the response; None where there is none."""
         return self._known.get(method, lambda: self._made(method))
 
+    def made(self, method):
+        """The response by a method if a score was found by it; else None."""
+        return self.of(method)[1] if method in self._known else None
+
     def _made(self, method):
         if not self.reads:
             return None, None
