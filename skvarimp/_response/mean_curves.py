@@ -313,20 +313,46 @@ def direction(curves, chances, size, levels=None):
     -------
     ndarray of shape (n_outputs,)
     """
-    ends = [] if levels is None else np.flatnonzero(np.diff(levels)) + 1
+    if levels is None or len(levels) == 0 or levels[0] == levels[-1]:
+        return directions_of(curves, chances, size)
+    ends = np.flatnonzero(np.diff(levels)) + 1
     rise, spread = np.zeros((2, len(curves)))
     for part, p in zip(np.split(curves, ends, axis=1), np.split(chances, ends)):
-        rise += _rise(part, p)
-        order = np.argsort(part, axis=1, kind="stable")
-        spread += _rise(np.take_along_axis(part, order, axis=1), p[order])
+        of_part = _rise_and_spread(part, p)
+        rise, spread = rise + of_part[0], spread + of_part[1]
+    return _share(rise, spread, size)
+
+
+def directions_of(curves, chances, size):
+    """The directions of mean curves, (..., n_outputs), over values of one level.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (..., n_outputs, n_values)
+    chances : ndarray, broadcast to the shape of `curves`
+    size : ndarray of shape (n_outputs,)
+    """
+    return _share(*_rise_and_spread(curves, chances), size)
+
+
+def _rise_and_spread(curves, chances):
+    """The two sums of a direction, over values of one level."""
+    order = np.argsort(curves, axis=-1, kind="stable")
+    chances = np.broadcast_to(chances, curves.shape)
+    ascending, p = (np.take_along_axis(a, order, axis=-1) for a in (curves, chances))
+    return _rise(curves, chances), _rise(ascending, p)
+
+
+def _share(rise, spread, size):
+    """rise / spread, 0 for curves that are flat but for rounding."""
     return np.clip(divided(rise, spread, FLAT * size), -1.0, 1.0)
 
 
 def _rise(curves, chances):
-    """Half of the upper sum for curves, (n_outputs,)."""
+    """Half of the upper sum for curves, (..., n_outputs)."""
     below = np.cumsum(chances, axis=-1)
     share = below * (below[..., -1:] - below)
-    return np.sum(np.diff(curves, axis=1) * share[..., :-1], axis=1)
+    return np.sum(np.diff(curves, axis=-1) * share[..., :-1], axis=-1)
 
 
 def directions(orders, size, cell_of_value, curves):

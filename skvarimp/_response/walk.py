@@ -117,6 +117,11 @@ class Task:
     rows: slice
 
 
+@dataclass(frozen=True)
+class ColumnsTask(Task):
+    """Single columns that are reduced together, over all rows."""
+
+
 @dataclass(eq=False)
 class Walker:
     """How a response carries out a walk: feature by feature, in blocks.

@@ -1,6 +1,5 @@
 """Additive forms: link(b + sum_j g_j(x_j)), with lines wherever g_j(x) = w_j x."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,13 +15,13 @@ from skvarimp._response.responses.many_columns import (
 from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
+    ColumnsWalker,
     ScoreWalker,
     numeric_values,
     own_cells,
     own_values,
 )
 from skvarimp._response.steps import StepCurves, Steps
-from skvarimp._response.walk import Task
 from skvarimp._running.memory import at_once
 
 LOOKS = 32  # evaluations of a row's label, to find where it changes
@@ -150,54 +149,18 @@ class LinearResponse(ProjectionResponse):
         return LineWalker(self, walk) if in_lines else ScoreWalker(self, walk)
 
 
-@dataclass(frozen=True)
-class ColumnsTask(Task):
-    """Single columns that are reduced together, over all rows."""
-
-
-class LineWalker(ScoreWalker):
+class LineWalker(ColumnsWalker):
     """Many single columns at once, as lines, where that is possible."""
 
-    def tasks(self):
+    def batches(self, request, features):
         walk = self.walk
-        all_rows, singles = slice(0, len(walk.rows)), np.empty(0, dtype=np.intp)
-        if walk.final:
-            singles = np.flatnonzero(walk.moves.by_column)
-        for request, grid in enumerate(walk.moves.grids):
-            first = request * walk.n_features
-            others = np.ones(walk.n_features, dtype=bool)
-            if lines_serve(walk, walk.reductions[request], grid):
-                for alike in self._alike(first, singles):
-                    for batch in line_batches(walk.table, self._columns(alike)):
-                        features = alike[batch]
-                        others[features] = False
-                        yield ColumnsTask(tuple((first + features).tolist()), all_rows)
-            for e in np.flatnonzero(others):
-                yield from self.tasks_of(first + int(e))
+        if lines_serve(walk, walk.reductions[request], walk.moves.grids[request]):
+            for batch in line_batches(walk.table, self.columns_of(features)):
+                yield features[batch]
 
-    def _alike(self, first, features):
-        """Yield those of the features that are reduced alike."""
-        walk = self.walk
-        reductions = walk.reductions[first // walk.n_features]
-        categorical = np.zeros(len(features), dtype=bool)
-        if any(r.statistic == "auto" for r in reductions):
-            categorical[:] = [walk.moves.kind(first + e).categorical for e in features]
-        for kind in (True, False):
-            if np.any(categorical == kind):
-                yield features[categorical == kind]
-
-    def _columns(self, features):
-        """The single columns that some features move."""
-        every = self.walk.moves.features
-        return np.array([every[e].columns[0] for e in features], np.intp)
-
-    def run(self, task):
-        if not isinstance(task, ColumnsTask):
-            return super().run(task)
-        columns = self._columns([p % self.walk.n_features for p in task.positions])
+    def reduced_columns(self, positions, columns):
         slopes = self.response.weights[columns]
-        finished = finish_lines(self.walk, task.positions, columns, slopes)
-        return [(task.positions, finished)]
+        return [(positions, finish_lines(self.walk, positions, columns, slopes))]
 
 
 class LabelResponse(LinearResponse):

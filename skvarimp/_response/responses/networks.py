@@ -3,8 +3,11 @@
 import numpy as np
 
 from skvarimp._models.array_forms import ACTIVATIONS
+from skvarimp._models.links import any_close
 from skvarimp._response.contract import Costs
+from skvarimp._response.responses.few_values import FewValuesWalker
 from skvarimp._response.responses.projections import ProjectionResponse
+from skvarimp._running.memory import CACHE, slices
 
 
 class NetworkResponse(ProjectionResponse):
@@ -45,6 +48,62 @@ class NetworkResponse(ProjectionResponse):
             return super().moved_scores(others, columns, values)
         weights = self.weights[columns[0]]
         return kinked_curves(others, weights, values[:, 0], *self.layers[0])
+
+    def curves_of_few_values(self, table, few, base):
+        """Curves of all rows for sparse columns that take few values.
+
+        Parameters
+        ----------
+        table : Table
+        few : FewValues
+        base : ndarray of shape (n_outputs, n_rows)
+
+        Returns
+        -------
+        ndarray of shape (n_columns, n_outputs, n_rows, n_cells) or None
+            None: the link is in doubt somewhere.
+        """
+        sums, used = self.sums(table, slice(None)), self.used[few.columns]
+        weights, values = self.weights[few.columns], few.values
+        n_columns, n_cells = values.shape
+        curves = np.empty((n_columns, *base.shape, n_cells))
+        # rows that hold 0, one value after another
+        for part in slices(n_columns, sums.size, CACHE):
+            for k in range(n_cells):
+                if np.all(few.zero[part] == k):
+                    continue  # where they are
+                added = values[part, k, np.newaxis] * weights[part]
+                moved = self._linked_sums(sums + added[:, np.newaxis])
+                if moved is None:
+                    return None
+                curves[part, :, :, k] = np.moveaxis(moved, 0, 1)
+        # the others
+        for part in slices(len(few.row), n_cells * sums.shape[1], CACHE):
+            at, row = few.column[part], few.row[part]
+            own = np.take_along_axis(values[at], few.codes[at, row, np.newaxis], 1)
+            others = sums[row] - own * weights[at]
+            added = values[at, :, np.newaxis] * weights[at, np.newaxis]
+            moved = self._linked_sums(others[:, np.newaxis] + added)
+            if moved is None:
+                return None
+            curves[at, :, row] = np.moveaxis(moved, 0, 1)
+        own = few.codes[:, np.newaxis, :, np.newaxis]
+        unmoved = np.broadcast_to(base[..., np.newaxis], (*curves.shape[:3], 1))
+        np.put_along_axis(curves, np.broadcast_to(own, unmoved.shape), unmoved, axis=3)
+        curves[~used] = base[..., np.newaxis]
+        return curves
+
+    def _linked_sums(self, sums):
+        """Outputs (n_outputs, ...) of sums (..., n_units); None where in doubt."""
+        with np.errstate(over="ignore"):
+            outputs, close = self.link(self.head(sums))
+            total = outputs.sum()
+        doubtful = any_close(close)
+        in_doubt = doubtful is not None and doubtful.any()
+        return None if in_doubt or not np.isfinite(total) else outputs
+
+    def walker(self, walk):
+        return FewValuesWalker(self, walk)
 
     def costs(self):
         n_columns, n_units = self.weights.shape

@@ -7,7 +7,7 @@ import numpy as np
 from skvarimp._models.links import any_close
 from skvarimp._response.basis import Basis
 from skvarimp._response.contract import BlackBoxResponse, Response
-from skvarimp._response.walk import Walker
+from skvarimp._response.walk import ColumnsTask, Walker
 from skvarimp._running.memory import CACHE, at_once, slices
 
 TYPICAL_NODES = 64
@@ -204,6 +204,62 @@ class ScoreWalker(Walker):
     def rows_at_once(self, position, most):
         no_curve = self.response.forms_no_curve(self.walk, position)
         return len(self.walk.rows) if no_curve else most
+
+
+class ColumnsWalker(ScoreWalker):
+    """Takes single columns together, where a subclass says which, and how."""
+
+    def batches(self, request, features):
+        """Yield those of a request's features, all of single columns, that go together.
+
+        Parameters
+        ----------
+        request : int
+        features : ndarray of int
+            Reduced alike.
+        """
+        raise NotImplementedError
+
+    def reduced_columns(self, positions, columns):
+        """As `run`, of the positions of a batch and their columns."""
+        raise NotImplementedError
+
+    def tasks(self):
+        walk = self.walk
+        all_rows, singles = slice(0, len(walk.rows)), np.empty(0, dtype=np.intp)
+        if walk.final:
+            singles = np.flatnonzero(walk.moves.by_column)
+        for request in range(len(walk.moves.grids)):
+            first = request * walk.n_features
+            others = np.ones(walk.n_features, dtype=bool)
+            for alike in self._alike(request, singles):
+                for batch in self.batches(request, alike):
+                    others[batch] = False
+                    yield ColumnsTask(tuple((first + batch).tolist()), all_rows)
+            for e in np.flatnonzero(others):
+                yield from self.tasks_of(first + int(e))
+
+    def _alike(self, request, features):
+        """Yield those of the features that are reduced alike."""
+        walk = self.walk
+        categorical = np.zeros(len(features), dtype=bool)
+        if any(r.statistic == "auto" for r in walk.reductions[request]):
+            first = request * walk.n_features
+            categorical[:] = [walk.moves.kind(first + e).categorical for e in features]
+        for kind in (True, False):
+            if np.any(categorical == kind):
+                yield features[categorical == kind]
+
+    def columns_of(self, features):
+        """The single columns that some features move."""
+        every = self.walk.moves.features
+        return np.array([every[e].columns[0] for e in features], np.intp)
+
+    def run(self, task):
+        if not isinstance(task, ColumnsTask):
+            return super().run(task)
+        columns = self.columns_of([p % self.walk.n_features for p in task.positions])
+        return self.reduced_columns(task.positions, columns)
 
 
 def own_cells(rows, move):

@@ -8,9 +8,10 @@ from combinations import each, half
 from mixed_columns import curved_target, fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from skvarimp import SensitivityImportance
+from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.responses.networks import kinked_curves
 
@@ -116,6 +117,44 @@ def test_many_sparse_columns():
         share = S.toarray()[:, j].mean()
         expected = (1 - share) * np.abs(own - moved[0]) + share * np.abs(own - moved[1])
         np.testing.assert_allclose(imp.importances_[j], expected.mean(), 1e-9)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize(
+    "measure",
+    [
+        SensitivityImportance(contrast="pairs", scale=None, estimation="exact"),
+        PartialDependenceImportance(statistic="std", grid="all"),
+    ],
+    ids=["pairs", "curves"],
+)
+def test_sparse_columns_of_few_values_as_a_callable(measure, tied):
+    """Influences and directions too; ties between labels are left to the model.
+
+    Without biases a row of zeros is on the boundary between two labels.
+    """
+    S = sparse.csr_array(SPARSE * (SPARSE % 1 == 0))
+    model = MLPClassifier((3,), activation="tanh", **SHORT)
+    model = fitted_quietly(model, S, TWO)
+    method = "predict" if tied else "predict_proba"
+    if tied:
+        model.intercepts_ = [np.zeros(3), np.zeros(1)]
+        model.coefs_[0][[3, 4]] = 0.0  # columns without zeros
+
+    def asked(rows):
+        if not tied:
+            return model.predict_proba(rows)[:, 1]
+        return np.equal(model.predict(rows), model.classes_[1]).astype(float)
+
+    measure = clone(measure).set_params(categorical_features=[4], keep_rows=True)
+    fast = clone(measure).set_params(response_method=method)
+    fast.fit(model, S, sample_weight=WEIGHTS)
+    plain = measure.fit(asked, S, sample_weight=WEIGHTS)
+    assert fast.response_path_ == "network"
+    for name in ("importances_", "standard_errors_", "directions_per_output_"):
+        expected = getattr(plain, name)
+        np.testing.assert_allclose(getattr(fast, name), expected, 1e-9, 1e-12)
+    np.testing.assert_allclose(fast.influences_, plain.influences_, 1e-9, 1e-12)
 
 
 def test_unused_and_constant_inputs_are_exactly_zero():
