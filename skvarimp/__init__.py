@@ -3,7 +3,11 @@
 from skvarimp._comparing.associations import correlated_groups
 from skvarimp._comparing.compare import compare_importances
 from skvarimp._comparing.differences import importance_by_cohort, importance_difference
-from skvarimp._comparing.ranks import rank_intervals
+from skvarimp._comparing.differences_result import (
+    CohortImportances,
+    ImportanceDifferences,
+)
+from skvarimp._comparing.ranks import RankIntervals, rank_intervals
 from skvarimp._data.table import ROWS_APART
 from skvarimp._display.bars import ImportanceDisplay, NullDisplay
 from skvarimp._display.candidates import CandidatesDisplay
@@ -15,6 +19,7 @@ from skvarimp._display.matrix import (
     MatrixDisplay,
 )
 from skvarimp._display.points import RowsDisplay
+from skvarimp._display.ranks import DifferencesDisplay, RanksDisplay
 from skvarimp._display.refits import (
     AllRelevantDisplay,
     FoldsDisplay,
@@ -87,9 +92,14 @@ __all__ = [
     "ImportanceEstimator",
     "correlated_groups",
     "compare_importances",
+    "RanksDisplay",
+    "DifferencesDisplay",
     "rank_intervals",
+    "RankIntervals",
     "importance_difference",
+    "ImportanceDifferences",
     "importance_by_cohort",
+    "CohortImportances",
     "importance_across_folds",
     "Importances",
     "FoldImportances",

@@ -139,7 +139,7 @@ def ranks(samples=1000):
                     random = np.random.default_rng(draw)
                     X = columns(n, random)
                     measure.fit(bound(f), X, outcome(product, X, random))
-                    table = rank_intervals(measure).sort_values("feature")
+                    table = rank_intervals(measure).to_frame().sort_values("feature")
                     low, high = table["lowest_rank"], table["highest_rank"]
                     # equal importances share their ranks
                     larger = (true[:, None] < true - 1e-12).sum(axis=1)
@@ -183,10 +183,10 @@ def differences(samples=1000):
             X = normal(n, np.random.default_rng(draw))
             measure.fit(first, X)
             other.fit(second, X)
-            table = importance_difference(measure, other)
+            table = importance_difference(measure, other).to_frame()
             level += table[table["feature"] == "x0"]["p_value"].iloc[0] <= 0.05
             measure.fit(third, X)
-            table = importance_difference(measure, other)
+            table = importance_difference(measure, other).to_frame()
             power += table[table["feature"] == "x0"]["p_value"].iloc[0] <= 0.05
         print(f"{n:4}  {level / samples:.3f}  {power / samples:.3f}", flush=True)
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skvarimp._data.frames import feature_frame, frame_of
-from skvarimp._data.statistics import holm, ranking, t_quantile
+from skvarimp._comparing.differences_result import (
+    CohortImportances,
+    ImportanceDifferences,
+)
+from skvarimp._data.statistics import root_of_squares, skewness_of
 from skvarimp._data.validation import check_confidence, check_labels
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import Rows, drawing_errors, rows_of
-from skvarimp._results.intervals import (
-    error_and_skewness,
-    interval_bounds,
-    two_sided_p_values,
-)
+from skvarimp._results.importances import Importances
+from skvarimp._results.intervals import error_and_skewness, two_sided_p_values
+from skvarimp._results.ranks import joint_ends
+from skvarimp._results.sentences import definition_of, setting_of
+from skvarimp._results.words import Quantity
 from skvarimp._running.guards import warn
-from skvarimp._types import Frame
 
 
 def importance_difference(
     first: BaseImportance, second: BaseImportance, *, confidence: float = 0.95
-) -> Frame:
+) -> ImportanceDifferences:
     """Differences of two importances of the same features, with tests.
 
     Two importances of the same rows (two models, or two measures on one scale) are
@@ -38,10 +42,9 @@ def importance_difference(
 
     Returns
     -------
-    frame of shape (n_features, 7)
-        Columns feature, difference (first minus second), standard_error, lower, upper,
-        p_value (two-sided, of no difference) and adjusted_p_value (Holm, over the
-        features), largest absolute difference first.
+    ImportanceDifferences
+        First minus second with intervals and two-sided p-values, the largest absolute
+        difference first; `to_frame()` and `plot()`.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def importance_difference(
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> old = ALEImportance(keep_rows=True).fit(lambda X: X[:, 0] + X[:, 1], X)
     >>> new = ALEImportance(keep_rows=True).fit(lambda X: 2 * X[:, 0] + X[:, 1], X)
-    >>> table = importance_difference(new, old)
+    >>> table = importance_difference(new, old).to_frame()
     >>> [(e, bool(p < 0.01)) for e, p in zip(table["feature"], table["p_value"])]
     [('x0', True), ('x1', False)]
     """
@@ -86,18 +89,43 @@ def importance_difference(
     error, skew = error_and_skewness(terms, drawn)
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
     difference, p_values = _tested(difference, size, error, skew, freedom)
-    quantile = t_quantile((1 + confidence) / 2, freedom)
-    lower, upper = interval_bounds(difference, error, skew, quantile)
-    columns = {
-        "difference": difference,
-        "standard_error": error,
-        "lower": lower,
-        "upper": upper,
-        "p_value": p_values,
-        "adjusted_p_value": holm(p_values),
-    }
-    ranks = ranking(np.abs(difference))
-    return feature_frame(first.features_, ranks, columns, first._frame_library)
+    errors = root_of_squares(terms)
+    one, other = first.result_, second.result_
+    return ImportanceDifferences(
+        first.features_,
+        difference,
+        standard_errors=errors,
+        drawing_errors=drawn if np.any(drawn) else None,
+        skewness=skewness_of(terms, errors),
+        degrees_of_freedom=freedom,
+        confidence=confidence,
+        p_values=p_values,
+        joint_ends=joint_ends(difference, terms, drawn, freedom, confidence),
+        compared=_compared(one, other),
+        quantity=_difference_of(one, other),
+        circumstances=one.circumstances,
+        frame_library=first._frame_library,
+    )
+
+
+def _compared(one, other):
+    """Both importances in words: what they do not share."""
+    texts = [setting_of(one), setting_of(other)]
+    if one.quantity != other.quantity:
+        texts = [f"({f.quantity.label}) {t}" for f, t in zip((one, other), texts)]
+    if texts[0] == texts[1]:
+        return f"the first importance {texts[0]}", "the second"
+    return tuple(f"the importance {text}" for text in texts)
+
+
+def _difference_of(one, other):
+    """What the differences are, in words."""
+    label, what = "difference of importances", "the difference of two importances"
+    if one.quantity == other.quantity:
+        label = f"difference of the {one.quantity.label}"
+        what += f", each of which is {definition_of(one)}"
+        return replace(one.quantity, label=label, definition=what, unit="", share_of="")
+    return Quantity(label, what)
 
 
 def _matching(names, others):
@@ -150,7 +178,7 @@ def _together(ours, theirs, psi, other):
 
 def importance_by_cohort(
     importance: BaseImportance, cohorts: ArrayLike, *, confidence: float = 0.95
-) -> Frame:
+) -> CohortImportances:
     """Importances of groups of rows, each compared with all other rows.
 
     The importance of a cohort is the mean of its rows' own importances. Donors are
@@ -169,11 +197,9 @@ def importance_by_cohort(
 
     Returns
     -------
-    frame of shape (n_cohorts * n_features, 9)
-        Columns cohort, feature, n_samples (rows of positive weight), importance,
-        standard_error, lower, upper, difference (to all other rows; NaN for a single
-        cohort) and p_value (two-sided, of no difference), the cohorts in sorted order,
-        the most important feature of each first.
+    CohortImportances
+        The importances of all rows and of each cohort with intervals, and its
+        differences from all other rows with p-values; `to_frame()` and `plot()`.
 
     Raises
     ------
@@ -200,7 +226,7 @@ def importance_by_cohort(
     >>> model = lambda X: X[:, 0] * (1 + X[:, 1])
     >>> imp = SensitivityImportance(features=[0], scale=None, keep_rows=True)
     >>> imp = imp.fit(model, X)
-    >>> table = importance_by_cohort(imp, ["a", "a", "b", "b"])
+    >>> table = importance_by_cohort(imp, ["a", "a", "b", "b"]).to_frame()
     >>> table[["cohort", "importance", "difference"]].values.tolist()
     [['a', 0.5, -0.5], ['b', 1.0, 0.5]]
     """
@@ -223,42 +249,64 @@ def importance_by_cohort(
             f"Cohorts of one {what} have no importance (NaN): {found}. Give them a "
             "label together with other rows."
         )
-    table = []
+    result, by_cohort, differences, p_values = importance.result_, {}, [], []
     for c, name in enumerate(names.tolist()):
-        numbers = _cohort_numbers(rows, drawn, of_row == c, confidence)
-        for e in np.argsort(-numbers["importance"], kind="stable"):
-            row = {"cohort": name, "feature": importance.features_[e]}
-            row["n_samples"] = int(sizes[c])
-            table.append(row | {key: float(of[e]) for key, of in numbers.items()})
-    columns = {key: [row[key] for row in table] for key in table[0]}
-    return frame_of(columns, importance._frame_library)
+        inside = of_row == c
+        about = replace(
+            result.circumstances,
+            n_samples=int(sizes[c]),
+            n_groups=None if rows.units.groups is None else rows.units.count(inside),
+        )
+        by_cohort[name] = Importances(
+            result.features,
+            **_of_cohort(rows, drawn, inside),
+            confidence=confidence,
+            quantity=result.quantity,
+            circumstances=about,
+            frame_library=result.frame_library,
+        )
+        difference, p_value = _from_others(rows, drawn, inside)
+        differences.append(difference)
+        p_values.append(p_value)
+    return CohortImportances._from(
+        result,
+        by_cohort=by_cohort,
+        differences=np.array(differences),
+        p_values=np.array(p_values),
+        confidence=confidence,
+    )
 
 
-def _cohort_numbers(rows: Rows, drawn, inside, confidence):
-    """The importance, error, interval, difference and p-value by feature."""
+def _of_cohort(rows: Rows, drawn, inside):
+    """The importances of some rows with their errors, as attributes."""
     n_inside, share = rows.units.count(inside), rows.weights[inside].sum()
-    names = "importance", "standard_error", "lower", "upper", "difference", "p_value"
-    numbers = dict.fromkeys(names, np.full(len(drawn), np.nan))
     if n_inside < 2:
-        return numbers
-    everyone = rows.weights @ rows.contributions
-    as_donor = rows.influences - (rows.contributions - everyone)
-    theta, psi = _mean_of(rows, inside, everyone, as_donor)
-    # draws are spread evenly over the rows
-    error, skew = error_and_skewness(rows.terms(psi), drawn / np.sqrt(share))
-    quantile = t_quantile((1 + confidence) / 2, max(n_inside - 1, 1))
-    lower, upper = interval_bounds(theta, error, skew, quantile)
-    numbers |= {"importance": theta, "standard_error": error}
-    numbers |= {"lower": lower, "upper": upper}
-    n_others = rows.units.count(~inside)
-    if n_others < 2:
-        return numbers
-    others, psi_others = _mean_of(rows, ~inside, everyone, as_donor)
+        unknown = np.full(len(drawn), np.nan)
+        return {"importances": unknown, "standard_errors": unknown}
+    theta, psi = _mean_of(rows, inside)
+    terms = rows.terms(psi)
+    errors = root_of_squares(terms)
+    return {
+        "importances": theta,
+        "standard_errors": errors,
+        # draws are spread evenly over the rows
+        "drawing_errors": drawn / np.sqrt(share) if np.any(drawn) else None,
+        "skewness": skewness_of(terms, errors),
+        "degrees_of_freedom": max(n_inside - 1, 1),
+    }
+
+
+def _from_others(rows: Rows, drawn, inside):
+    """How far the importances of some rows are from those of all others; p-values."""
+    n_inside, n_others = rows.units.count(inside), rows.units.count(~inside)
+    if min(n_inside, n_others) < 2:
+        return np.full((2, len(drawn)), np.nan)
+    share = rows.weights[inside].sum()
+    (theta, psi), (others, psi_others) = _mean_of(rows, inside), _mean_of(rows, ~inside)
     drawn = drawn / np.sqrt(share * (1.0 - share))
     error, skew = error_and_skewness(rows.terms(psi - psi_others), drawn)
     freedom, size = min(n_inside, n_others) - 1, np.abs(theta) + np.abs(others)
-    difference, p_values = _tested(theta - others, size, error, skew, freedom)
-    return numbers | {"difference": difference, "p_value": p_values}
+    return _tested(theta - others, size, error, skew, freedom)
 
 
 def _tested(difference, size, error, skew, freedom):
@@ -267,11 +315,12 @@ def _tested(difference, size, error, skew, freedom):
     return difference, two_sided_p_values(difference, error, skew, freedom)
 
 
-def _mean_of(rows, inside, everyone, as_donor):
+def _mean_of(rows, inside):
     """Mean importance of some rows, and the influence of every row on it."""
+    everyone = rows.weights @ rows.contributions
     share = rows.weights[inside].sum()
     theta = rows.weights[inside] @ rows.contributions[inside] / share
     factor = np.divide(theta, everyone, out=np.zeros_like(theta), where=everyone != 0)
-    psi = as_donor * factor
+    psi = (rows.influences - (rows.contributions - everyone)) * factor  # as donors
     psi[inside] += (rows.contributions[inside] - theta) / share
     return theta, psi

@@ -2,14 +2,124 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
 from skvarimp._data.validation import check_confidence
+from skvarimp._display.ranks import RanksDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.rows import drawing_errors, rows_of
+from skvarimp._measures.rows import rows_of
+from skvarimp._results.importances import (  # noqa: F401 annotations need them
+    Circumstances,
+    Importances,
+    Quantity,
+)
 from skvarimp._results.ranks import MOST_FEATURES, joint_ranks
-from skvarimp._types import Frame
+from skvarimp._types import Axes, Floats, Integers
 
 
-def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> Frame:
+@dataclass(eq=False, repr=False)
+class RankIntervals(Importances):
+    """Importances with the ranks that the data allow, jointly for all features.
+
+    Made by :func:`rank_intervals`. `interval` gives simultaneous intervals.
+
+    Parameters
+    ----------
+    features : list of str
+        Names of the features.
+    importances : ndarray of shape (n_features,)
+        Their importances.
+    lowest_rank, highest_rank : ndarray of shape (n_features,)
+        The ranks that the data allow.
+    joint_ends : ndarray of shape (2, n_features)
+        Ends of intervals that hold for all features together.
+    **kwargs : dict
+        Further attributes of :class:`Importances`; `confidence` is that of all ranks
+        and of all intervals.
+
+    Notes
+    -----
+    `to_frame` has the columns feature, importance, lower and upper (simultaneous over
+    the features), rank, lowest_rank and highest_rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skvarimp import ALEImportance, rank_intervals
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> imp = ALEImportance(keep_rows=True).fit(lambda X: 2 * X[:, 0] + X[:, 1], X)
+    >>> rank_intervals(imp).highest_rank
+    array([1, 2])
+    """
+
+    _: KW_ONLY
+    lowest_rank: Integers
+    highest_rank: Integers
+    joint_ends: Floats
+
+    _title = "Ranks that the data allow"
+
+    def ends(self, confidence: float | None = None) -> Floats:
+        if confidence is None or confidence == self.confidence:
+            return self.joint_ends
+        check_confidence(confidence)
+        found = _joint(self, confidence)
+        return np.array([found["lower"], found["upper"]])
+
+    def _columns(self, confidence):
+        lower, upper = self.ends(confidence)
+        return {
+            "importance": self.importances,
+            "lower": lower,
+            "upper": upper,
+            "rank": self.ranking,
+            "lowest_rank": self.lowest_rank,
+            "highest_rank": self.highest_rank,
+        }
+
+    def _lines(self):
+        ends, lines = super()._lines()
+        return ends, f"{lines} for all features together"
+
+    def _beside(self):
+        pairs = zip(self.lowest_rank, self.highest_rank)
+        spans = [f"{low}" if low == high else f"{low}–{high}" for low, high in pairs]
+        return {"ranks allowed": spans}
+
+    def _marks_in_words(self):
+        return (
+            "Lines are the ranks that the data allow, for all features together at a "
+            f"confidence of {self.confidence:.0%}, dots are the ranks of the estimates."
+        )
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> RanksDisplay:
+        """Draw the ranks that the data allow, the most important feature on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw into; None makes a figure.
+        **kwargs : dict
+            Passed to `RanksDisplay.from_ranks`.
+
+        Returns
+        -------
+        display : RanksDisplay
+            Holds `ax_` and `figure_`.
+
+        See Also
+        --------
+        ImportanceDisplay.from_importance : Bars with the simultaneous intervals.
+        """
+        return RanksDisplay.from_ranks(self, ax=ax, **kwargs)
+
+
+def rank_intervals(
+    importance: BaseImportance, *, confidence: float = 0.95
+) -> RankIntervals:
     """Ranks between which the true importances lie, jointly for all features.
 
     A feature's lowest rank is one more than the number of features that are
@@ -29,10 +139,9 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
 
     Returns
     -------
-    frame of shape (n_features, 7)
-        Columns feature, importance, lower and upper (simultaneous over the features),
-        rank, lowest_rank and highest_rank, most important first, in the library of
-        X's frame.
+    RankIntervals
+        The importances with simultaneous intervals and ranks; `to_frame()` and
+        `plot()`.
 
     Raises
     ------
@@ -68,25 +177,32 @@ def rank_intervals(importance: BaseImportance, *, confidence: float = 0.95) -> F
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
     >>> model = lambda X: 2 * X[:, 0] + X[:, 1] + 0.99 * X[:, 2]
     >>> imp = ALEImportance(keep_rows=True).fit(model, X)
-    >>> ranks = rank_intervals(imp)
+    >>> ranks = rank_intervals(imp).to_frame()
     >>> ranks[["feature", "lowest_rank", "highest_rank"]].values.tolist()
     [['x0', 1, 1], ['x2', 2, 3], ['x1', 2, 3]]
     """
     check_confidence(confidence)
-    rows, n = rows_of(importance), len(importance.importances_)
+    rows_of(importance)
+    n = len(importance.importances_)
     if n > MOST_FEATURES:
         raise ValueError(
             f"rank_intervals compares all pairs of at most {MOST_FEATURES} features, "
             f"got {n}. Name fewer in `features`."
         )
-    estimates = importance.importances_
-    found = joint_ranks(
-        estimates,
-        rows.terms(rows.influences),
-        drawing_errors(importance),
-        rows.units.freedom,
-        confidence,
+    result = importance.result_
+    found = _joint(result, confidence)
+    return RankIntervals._from(
+        result,
+        lowest_rank=found["lowest_rank"],
+        highest_rank=found["highest_rank"],
+        joint_ends=np.array([found["lower"], found["upper"]]),
+        confidence=confidence,
     )
-    columns = {"importance": estimates, "lower": found.pop("lower")}
-    columns |= {"upper": found.pop("upper"), "rank": importance.ranking_}
-    return importance.result_._frame(columns | found)
+
+
+def _joint(found, confidence):
+    """Simultaneous intervals and ranks of what keeps its rows; see `joint_ranks`."""
+    drawn, rows = found.drawing_errors, found.rows
+    drawn = np.zeros(len(found.importances)) if drawn is None else drawn
+    terms, freedom = rows.terms(rows.influences), rows.units.freedom
+    return joint_ranks(found.importances, terms, drawn, freedom, confidence)

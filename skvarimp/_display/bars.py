@@ -24,7 +24,6 @@ from skvarimp._display.drawing import (
 )
 from skvarimp._display.named_rows import (
     NamedRows,
-    columns_of,
     mark_directions,
     result_of,
     row_names,
@@ -139,32 +138,6 @@ class ImportanceDisplay(NamedRows):
             intervals=found.ends().T,
             pvalues=None if pvalues is None else found.pvalues(pvalues),
             directions=found.directions,
-        )
-        return display.plot(**kwargs)
-
-    @classmethod
-    def from_ranks(cls, frame: Any, **kwargs: Any) -> Self:
-        """Draw the table of `rank_intervals`: simultaneous intervals and ranks.
-
-        Parameters
-        ----------
-        frame : frame
-            As `rank_intervals` returns it, in any library.
-        **kwargs : dict
-            Passed to `plot`.
-
-        Returns
-        -------
-        display : ImportanceDisplay
-            The drawn display.
-        """
-        table = columns_of(frame)
-        display = cls(
-            table["importance"],
-            table["feature"],
-            intervals=np.column_stack([table["lower"], table["upper"]]),
-            lines="simultaneous intervals",
-            ranks=np.column_stack([table["lowest_rank"], table["highest_rank"]]),
         )
         return display.plot(**kwargs)
 

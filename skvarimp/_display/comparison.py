@@ -23,7 +23,6 @@ from skvarimp._display.drawing import (
 )
 from skvarimp._display.named_rows import (
     NamedRows,
-    columns_of,
     finish_rows,
     fit_names,
     mark_directions,
@@ -146,13 +145,13 @@ class ComparisonDisplay(NamedRows):
         return display.plot(**kwargs)
 
     @classmethod
-    def from_cohorts(cls, frame: Any, **kwargs: Any) -> Self:
-        """Draw the table of `importance_by_cohort`, the cohorts side by side.
+    def from_cohorts(cls, cohorts: Any, **kwargs: Any) -> Self:
+        """Draw what `importance_by_cohort` returned, the cohorts side by side.
 
         Parameters
         ----------
-        frame : frame
-            As `importance_by_cohort` returns it, in any library.
+        cohorts : CohortImportances
+            Importances of each cohort.
         **kwargs : dict
             Passed to `plot`.
 
@@ -161,18 +160,11 @@ class ComparisonDisplay(NamedRows):
         display : ComparisonDisplay
             The drawn display.
         """
-        table = columns_of(frame)
-        names = list(dict.fromkeys(table["feature"]))
-        place = {name: e for e, name in enumerate(names)}
-        cohorts = [str(cohort) for cohort in table["cohort"]]
-        numbers = [table[what] for what in ("importance", "lower", "upper")]
-        drawn = {c: np.full((len(names), 3), np.nan) for c in cohorts}
-        for cohort, name, *of_feature in zip(cohorts, table["feature"], *numbers):
-            drawn[cohort][place[name]] = of_feature
-        what = "importance in the cohort"
-        bars = {what: {cohort: found[:, 0] for cohort, found in drawn.items()}}
-        ends = {what: {cohort: found[:, 1:] for cohort, found in drawn.items()}}
-        return cls(bars, names, intervals=ends).plot(**kwargs)
+        found = {str(cohort): of for cohort, of in cohorts.by_cohort.items()}
+        what = cohorts.quantity.label
+        bars = {what: {name: of.importances for name, of in found.items()}}
+        ends = {what: {name: of.ends().T for name, of in found.items()}}
+        return cls(bars, cohorts.features, intervals=ends).plot(**kwargs)
 
     @with_fitting_text
     def plot(

@@ -83,7 +83,7 @@ def which_matter(asked):
     lower, upper = imp.result_.ends()
     ranks, made = {}, [imp.result_.caption()]
     if getattr(imp, "influences_", None) is not None:
-        found = rank_intervals(imp)
+        found = rank_intervals(imp).to_frame()
         ends = zip(found["lowest_rank"], found["highest_rank"])
         ranks = dict(zip(found["feature"], ends))
         made.append("Ranks hold for all features together, with a probability of 95%.")

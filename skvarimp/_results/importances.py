@@ -96,6 +96,8 @@ class Importances:
         of `degrees_of_freedom`, wherever they reach.
     further : dict, default=None
         Name -> one value per feature: further columns of the table.
+    confidence : float, default=0.95
+        Of intervals where none is asked for, and of sentences.
     quantity : Quantity, default=None
         What the numbers are, in words.
     circumstances : Circumstances, default=None
@@ -138,6 +140,7 @@ class Importances:
     degrees_of_freedom: float = np.inf
     sampling: Any = None
     further: dict[str, Any] = field(default_factory=dict)
+    confidence: float = 0.95
     quantity: Quantity = IMPORTANCE
     circumstances: Circumstances = NOTHING_KNOWN
     rows: Any = None
@@ -151,7 +154,11 @@ class Importances:
             self.per_output = self.importances[:, np.newaxis]
         if self.sampling is None:
             self.sampling = Sampling(self.degrees_of_freedom)
-        self.ranking = ranking(self.importances)
+        self.ranking = ranking(self._ranked())
+
+    def _ranked(self):
+        """What the features are ordered by, the largest first, (n_features,)."""
+        return self.importances
 
     @classmethod
     def _from(cls, found: Importances, **more: Any) -> Self:
@@ -167,13 +174,14 @@ class Importances:
     def _repr_html_(self) -> str:
         return importances_html(self, self._title)
 
-    def interval(self, confidence: float = 0.95) -> Frame:
+    def interval(self, confidence: float | None = None) -> Frame:
         """Confidence interval of each importance, with the model held fixed.
 
         Parameters
         ----------
-        confidence : float, default=0.95
-            Share of samples in which an interval holds the true importance.
+        confidence : float, default=None
+            Share of samples in which an interval holds the true importance. None: the
+            attribute `confidence`, 0.95.
 
         Returns
         -------
@@ -203,12 +211,12 @@ class Importances:
             {"importance": self.importances, "lower": lower, "upper": upper}
         )
 
-    def ends(self, confidence: float = 0.95) -> Floats:
+    def ends(self, confidence: float | None = None) -> Floats:
         """Ends of the intervals, for pictures and tables.
 
         Parameters
         ----------
-        confidence : float, default=0.95
+        confidence : float, default=None
             As in `interval`.
 
         Returns
@@ -216,6 +224,7 @@ class Importances:
         ndarray of shape (2, n_features)
             Lower and upper ends; NaN where no error is known.
         """
+        confidence = self.confidence if confidence is None else confidence
         check_confidence(confidence)
         if self.standard_errors is None:
             return np.full((2, len(self.importances)), np.nan)
@@ -230,12 +239,12 @@ class Importances:
         )
         return np.array(ends)
 
-    def ends_per_output(self, confidence: float = 0.95) -> Floats:
+    def ends_per_output(self, confidence: float | None = None) -> Floats:
         """Ends of the intervals of each output.
 
         Parameters
         ----------
-        confidence : float, default=0.95
+        confidence : float, default=None
             As in `interval`.
 
         Returns
@@ -247,6 +256,7 @@ class Importances:
         values, errors = self.per_output, self.errors_per_output
         if values.shape[1] == 1:
             return self.ends(confidence)[:, :, np.newaxis]
+        confidence = self.confidence if confidence is None else confidence
         check_confidence(confidence)
         if errors is None:
             return np.full((2, *values.shape), np.nan)
@@ -319,6 +329,10 @@ class Importances:
         """
         if per_output:
             return self._frame_of_outputs(confidence)
+        return self._frame(self._columns(confidence))
+
+    def _columns(self, confidence):
+        """The columns of the table but the names; intervals only if asked for."""
         errors = self.standard_errors
         if errors is None:
             errors = np.full(len(self.features), np.nan)
@@ -335,7 +349,7 @@ class Importances:
             columns["direction"] = self.directions
         if complete is not None:
             columns["complete"] = complete
-        return self._frame(columns)
+        return columns
 
     def _further_columns(self):
         """Columns of the table that this kind of result adds, name -> values."""
@@ -343,7 +357,7 @@ class Importances:
 
     def _lines(self):
         """Ends of lines in a notebook, (2, n_features), and what they are."""
-        return self.ends(), "lines: 95% intervals"
+        return self.ends(), f"lines: {self.confidence:.0%} intervals"
 
     def _beside(self):
         """Further columns of a table in a notebook, heading -> texts."""

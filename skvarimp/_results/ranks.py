@@ -55,6 +55,35 @@ def joint_ranks(estimates, terms, drawn, freedom, confidence):
     }
 
 
+def joint_ends(estimates, terms, drawn, freedom, confidence):
+    """Ends of intervals that hold for all features together.
+
+    Parameters
+    ----------
+    estimates, terms, drawn, freedom, confidence
+        As in `joint_ranks`.
+
+    Returns
+    -------
+    ndarray of shape (2, n_features)
+    """
+    errors, skew = error_and_skewness(terms, drawn)
+    known = np.isfinite(errors) & (errors > 0)
+    quantile, n = np.nan, int(known.sum())
+    if n:
+        size = unit_of(estimates[known])
+        some, of_draws = terms[known] / size, drawn[known] / size
+        if n > SIMULATED_FEATURES:
+            quantile = t_quantile(1.0 - (1.0 - confidence) / (2 * n), freedom)
+        else:
+            covariance = some @ some.T + np.diag(of_draws**2)
+            draws, sizes = _normal_draws(covariance, DRAWS), errors[known] / size
+            found = some, of_draws, draws, sizes, freedom, confidence
+            quantile = _joint_quantile(*found)
+    ends = interval_bounds(estimates, errors, skew, quantile)
+    return np.where(errors == 0, estimates, np.array(ends))
+
+
 def careful_ranks(estimates, errors, freedom, confidence, some):
     """Ranks of some features, where it is not known how the errors go together.
 

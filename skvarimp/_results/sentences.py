@@ -17,8 +17,6 @@ from skvarimp._results.words import (
     written,
 )
 
-CONFIDENCE = 0.95
-
 
 def caption_of(found):
     """What a number is, which model and rows it is of, and what lines are.
@@ -62,15 +60,20 @@ def setting_of(found):
 
 def lines_of(found):
     """What the lines of a picture are; nothing where there are none."""
-    lower, upper = found.ends(CONFIDENCE)
+    lower, upper = found.ends()
     if not np.any(np.isfinite(lower) & np.isfinite(upper)):
         return ""
+    return f"Lines are {found.confidence:.0%} intervals{rows_in_words(found)}."
+
+
+def rows_in_words(found):
+    """What intervals are over, and what they do not cover."""
     about = found.circumstances
     over = f"{about.rows}s" if about.n_groups is None else f"groups of {about.rows}s"
-    text = f"Lines are {CONFIDENCE:.0%} intervals over the {over}"
+    text = f" over the {over}"
     if found.drawing_errors is not None and np.any(found.drawing_errors > 0):
         text += ", with the error of drawing"
-    return text + (f", and {about.fixed}." if about.model else ".")
+    return text + (f", and {about.fixed}" if about.model else "")
 
 
 def summary_of(found, top):
@@ -129,9 +132,10 @@ def _largest(found, known, shown):
     return f"{text}."
 
 
-def number_texts(found, shown):
-    """Each importance with its interval, in words."""
-    lower, upper = found.ends(CONFIDENCE)
+def number_texts(found, shown, noun="interval"):
+    """Each importance with its interval, in words; the first says what that is."""
+    shown = np.asarray(shown, dtype=np.intp)
+    lower, upper = found.ends()
     values = found.importances[shown]
     numbers = np.array([values, lower[shown], upper[shown]])
     texts = written(numbers, values, bool(found.quantity.share_of))
@@ -139,7 +143,8 @@ def number_texts(found, shown):
     for e, (value, low, high) in zip(shown, texts.T):
         text = value
         if np.isfinite(lower[e]) and np.isfinite(upper[e]):
-            what = f"{CONFIDENCE:.0%} interval " if not result else ""
+            first = noun and not result
+            what = f"{found.confidence:.0%} {noun} " if first else ""
             text += f" ({what}{low} to {high})"
         result.append(text)
     return result
@@ -165,10 +170,10 @@ def _settled(found, known, shown):
     ]
     if not fixed:
         return (
-            f"At a joint confidence of {CONFIDENCE:.0%} no rank is settled: the data "
-            f"allow ranks for {listed(open_ranks)}."
+            f"At a joint confidence of {found.confidence:.0%} no rank is settled: the "
+            f"data allow ranks for {listed(open_ranks)}."
         )
-    text = f"At a joint confidence of {CONFIDENCE:.0%} {listed(fixed)}"
+    text = f"At a joint confidence of {found.confidence:.0%} {listed(fixed)}"
     if not open_ranks:
         return f"{text}."
     return f"{text}, while the data allow ranks for {listed(open_ranks)}."
@@ -194,15 +199,15 @@ def ranks_of(found, shown):
         return None, None
     if rows is not None and n <= MOST_FEATURES:
         freedom, terms = rows.units.freedom, rows.terms(rows.influences)
-        ranks = joint_ranks(found.importances, terms, drawn, freedom, CONFIDENCE)
+        ranks = joint_ranks(found.importances, terms, drawn, freedom, found.confidence)
         return ranks["lowest_rank"][shown], ranks["highest_rank"][shown]
     freedom = found.degrees_of_freedom
-    return careful_ranks(found.importances, errors, freedom, CONFIDENCE, shown)
+    return careful_ranks(found.importances, errors, freedom, found.confidence, shown)
 
 
 def _noise(found, known):
     """Features whose interval reaches down to what does not matter."""
-    lower, _ = found.ends(CONFIDENCE)
+    lower, _ = found.ends()
     nothing = found.quantity.nothing
     return [e for e in known if lower[e] <= nothing or found.importances[e] == nothing]
 
@@ -214,7 +219,7 @@ def _noise_sentence(found, known, noise):
     names = [found.features[e] for e in noise if found.importances[e] != nothing]
     what = "noise" if found.quantity.zero else f"{nothing:g}"
     reach = "interval reaches" if len(names) == 1 else "intervals reach"
-    because = f"because the {CONFIDENCE:.0%} {reach} down to {nothing:g}"
+    because = f"because the {found.confidence:.0%} {reach} down to {nothing:g}"
     if names and len(names) == len(known) > 1:
         texts.append(f"None of the {noun}s can be told from {what}, {because}.")
     elif names:

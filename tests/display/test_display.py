@@ -23,12 +23,14 @@ from skvarimp import (
     ImpurityImportance,
     InteractionImportance,
     MatrixDisplay,
+    PermutationImportance,
     RowsDisplay,
     SensitivityImportance,
     compare_importances,
     importance_across_candidates,
     importance_across_folds,
     importance_by_cohort,
+    importance_difference,
     null_importances,
     rank_intervals,
 )
@@ -218,22 +220,58 @@ MEASURES = {
 }
 
 
-def test_dots_and_ranks():
-    """Dots with all of their intervals; ranks stand on the right, not in the names."""
-    imp = fitted(keep_rows=True)
-    ranks = rank_intervals(imp)
-    display = ImportanceDisplay.from_ranks(ranks, kind="dots")
-    assert labels(display.ax_) == ranks["feature"].tolist()
-    np.testing.assert_array_equal(display.bars_.get_xdata(), ranks["importance"])
+def test_dots():
+    """With all of their intervals, which may hold for all features together."""
+    ranks = rank_intervals(fitted(keep_rows=True))
+    table = ranks.to_frame()
+    display = ImportanceDisplay.from_importance(ranks, kind="dots")
+    assert labels(display.ax_) == table["feature"].tolist()
+    np.testing.assert_array_equal(display.bars_.get_xdata(), table["importance"])
     ends = [s[:, 0] for s in display.errors_.lines[2][0].get_segments()]
-    np.testing.assert_allclose(ends, ranks[["lower", "upper"]])
-    assert "lines: simultaneous intervals" in key(display)
-    (right,) = display.ax_.child_axes
-    pairs = zip(ranks["lowest_rank"], ranks["highest_rank"])
-    spans = [f"{low}" if low == high else f"{low}–{high}" for low, high in pairs]
-    assert [t.get_text() for t in right.get_yticklabels()] == spans
+    np.testing.assert_allclose(ends, table[["lower", "upper"]])
     with pytest.raises(ValueError, match="`kind` must be one of"):
         display.plot(kind="boxes")
+
+
+@pytest.mark.parametrize("figsize", [None, (3.4, 4.0)], ids=str)
+def test_ranks(figsize):
+    """Lines are the ranks allowed, dots the ranks; the unit stands below."""
+    ranks = rank_intervals(fitted(keep_rows=True), confidence=0.9)
+    display = ranks.plot(figsize=figsize, max_features=5)
+    table = ranks.to_frame().head(5)
+    assert labels(display.ax_) == table["feature"].tolist()
+    np.testing.assert_array_equal(display.dots_.get_xdata(), table["rank"])
+    drawn = [line[:, 0] for line in display.lines_.get_segments()]
+    np.testing.assert_array_equal(drawn, table[["lowest_rank", "highest_rank"]])
+    assert "90%" in key(display)
+    assert "5 of 10 features are not shown" in key(display)
+    text = display.ax_.get_xlabel().replace("\n", " ")
+    assert text == f"rank by {ranks.quantity.label}"
+    if figsize is None:
+        assert_legible(display)
+
+
+@pytest.mark.parametrize("figsize", [None, (3.4, 4.0)], ids=str)
+def test_differences(figsize):
+    """Points and joint intervals around 0, the largest on top; the unit below."""
+    first, second = (
+        PermutationImportance(keep_rows=True).fit(model, X, Y)
+        for model in MODELS.values()
+    )
+    found = importance_difference(first, second)
+    display = found.plot(figsize=figsize, max_features=4)
+    table = found.to_frame().head(4)
+    assert labels(display.ax_) == table["feature"].tolist()
+    drawn = display.points_.get_offsets()[:, 0]
+    np.testing.assert_allclose(drawn, table["difference"])
+    ends = np.array([s[:, 0] for s in display.lines_.get_segments()])
+    assert np.all(ends[:, 0] <= table["lower"])  # wider than each by itself
+    assert np.all(ends[:, 1] >= table["upper"])
+    text = display.ax_.get_xlabel().replace("\n", " ")
+    assert text == "difference of the increase of the squared error"
+    assert "joint 95% intervals" in key(display)
+    if figsize is None:
+        assert_legible(display)
 
 
 def test_comparison_has_a_panel_a_measure():
@@ -294,9 +332,9 @@ def test_comparison_axes_and_errors():
 def test_cohorts_side_by_side():
     """A colour for each cohort; bars and lines are those of the table."""
     cohorts = np.where(X["age"] > 0, "older", "younger")
-    table = importance_by_cohort(fitted(keep_rows=True), cohorts)
-    display = ComparisonDisplay.from_cohorts(table)
-    panel, shown = "importance in the cohort", labels(display.ax_)
+    found = importance_by_cohort(fitted(keep_rows=True), cohorts)
+    table, display = found.to_frame(), found.plot()
+    panel, shown = found.quantity.label, labels(display.ax_)
     assert set(display.bars_) == {(panel, c) for c in ("older", "younger")}
     for (_, cohort), bars in display.bars_.items():
         of_cohort = table[table["cohort"] == cohort].set_index("feature").loc[shown]
@@ -379,6 +417,10 @@ DISPLAYS = {
     "MatrixDisplay": lambda: fitted_to_tree(InteractionImportance()).plot,
     "AssociationDisplay": lambda: (
         fitted_to_tree(ImpurityImportance(surrogates=True)).plot_association
+    ),
+    "RanksDisplay": lambda: rank_intervals(fitted(keep_rows=True)).plot,
+    "DifferencesDisplay": lambda: (
+        importance_difference(fitted(keep_rows=True), fitted(keep_rows=True)).plot
     ),
     "RowsDisplay": lambda: partial(
         RowsDisplay.from_importance, fitted(keep_rows=True), X

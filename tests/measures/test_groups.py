@@ -310,25 +310,36 @@ def test_comparisons_follow():
         clone(keeping).fit(MODELS[m][0], X, Y, groups=GROUPS)
         for m in ("forest", "kernel")
     )
-    table = importance_difference(first, second).set_index("feature").sort_index()
+    table = (
+        importance_difference(first, second)
+        .to_frame()
+        .set_index("feature")
+        .sort_index()
+    )
     psi = first.influences_ - second.influences_
     norms = of_groups(psi, np.ones(N), GROUPS)
     np.testing.assert_allclose(table["standard_error"], norms, rtol=1e-10)
-    cohort = importance_by_cohort(first, np.where(GROUPS < "k", "one", "two"))
+    cohort = importance_by_cohort(
+        first, np.where(GROUPS < "k", "one", "two")
+    ).to_frame()
     alone = clone(keeping).fit(MODELS["forest"][0], X, Y)
-    without = importance_by_cohort(alone, np.where(GROUPS < "k", "one", "two"))
+    without = importance_by_cohort(
+        alone, np.where(GROUPS < "k", "one", "two")
+    ).to_frame()
     assert np.all(cohort["importance"] == without["importance"])
     assert np.all(cohort["standard_error"] != without["standard_error"])
     with pytest.warns(ImportanceWarning, match="Cohorts of one group"):
-        one = importance_by_cohort(first, np.where(GROUPS == "a", "one", "two"))
+        one = importance_by_cohort(
+            first, np.where(GROUPS == "a", "one", "two")
+        ).to_frame()
     assert np.all(one["standard_error"][one["cohort"] == "one"].isna())
     copies = np.repeat(np.arange(N), 4)  # each row four times: as sure as one
     model, _ = MODELS["callable"]
     imp = SensitivityImportance(keep_rows=True, scale=None, estimation="exact")
-    single = rank_intervals(clone(imp).fit(model, X))
-    many = rank_intervals(clone(imp).fit(model, X[copies], groups=copies))
+    single = rank_intervals(clone(imp).fit(model, X)).to_frame()
+    many = rank_intervals(clone(imp).fit(model, X[copies], groups=copies)).to_frame()
     np.testing.assert_allclose(single["lower"], many["lower"], rtol=1e-9, atol=1e-9)
-    surer = rank_intervals(clone(imp).fit(model, X[copies]))
+    surer = rank_intervals(clone(imp).fit(model, X[copies])).to_frame()
     assert np.all(surer["lower"][:3] > many["lower"][:3])
 
 
@@ -340,15 +351,15 @@ def test_same_groups_in_different_rows():
         clone(imp).fit(product, rows, groups=GROUPS) for rows in (X, later)
     )
     other = clone(imp).fit(product, later, groups=np.char.add("new ", GROUPS))
-    paired = importance_difference(first, second)["standard_error"]
-    apart = importance_difference(first, other)["standard_error"]
+    paired = importance_difference(first, second).to_frame()["standard_error"]
+    apart = importance_difference(first, other).to_frame()["standard_error"]
     assert paired.max() < 1e-3 * apart.max()
     for groups in (None, np.arange(N) % 30):
         changed = clone(imp).fit(product, X, groups=groups)
         with pytest.raises(ValueError, match="same rows with different groups"):
-            importance_difference(first, changed)
+            importance_difference(first, changed).to_frame()
     renamed = clone(imp).fit(product, X, groups=[f"z{ord(g)}" for g in GROUPS])
-    assert importance_difference(first, renamed)["standard_error"].max() == 0
+    assert importance_difference(first, renamed).to_frame()["standard_error"].max() == 0
 
 
 def test_many_measures_at_once():

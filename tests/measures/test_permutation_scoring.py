@@ -146,7 +146,7 @@ def test_messages_about_rows_do_not_go_in_a_circle():
     forest = RandomForestRegressor(6, random_state=0).fit(X, Y)
     measure.fit(forest, X, Y)
     with pytest.raises(ValueError, match=r"has kept no rows.*use rows='all'") as info:
-        rank_intervals(measure)
+        rank_intervals(measure).to_frame()
     assert "keep_rows=True" not in str(info.value)
     measure.set_params(keep_rows=True)
     with pytest.raises(ValueError, match=r"keep_rows=True keeps .*use rows='all'"):

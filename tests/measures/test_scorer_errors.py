@@ -350,7 +350,7 @@ def test_scorers_without_errors_say_why():
     )
     imp.fit(FOREST, X, Y)
     assert imp.standard_errors_ is None
-    for ask in (imp.interval, lambda: rank_intervals(imp)):
+    for ask in (imp.interval, lambda: rank_intervals(imp).to_frame()):
         with pytest.raises(ValueError, match=r"looks at predictions only.*`loss`"):
             ask()
 
@@ -370,32 +370,31 @@ def test_ranks_and_differences_from_the_samples():
     y = LABELS
     imp = PermutationImportance(scoring="roc_auc", random_state=0)
     first = clone(imp).fit(CLASSIFIER, X, y)
-    ranks = rank_intervals(first)
+    ranks = rank_intervals(first).to_frame()
     assert np.all(ranks["lowest_rank"] <= ranks["rank"])
     assert np.all(ranks["rank"] <= ranks["highest_rank"])
     interval = first.interval().set_index("feature")
     assert np.all(interval["lower"] < interval["upper"])
     frame = first.to_frame(confidence=0.9)
     assert np.all(frame["standard_error"] > 0)
-    again = importance_difference(first, first)
+    again = importance_difference(first, first).to_frame()
     assert np.all(again["difference"] == 0)
     assert np.all(again["p_value"] == 1)
     other = clone(CLASSIFIER).fit(X[:, :], np.roll(y, 1))
     second = clone(imp).fit(other, X, y)
-    table = importance_difference(first, second).set_index("feature")
+    table = importance_difference(first, second).to_frame().set_index("feature")
     a, b = first._rows.influences, second._rows.influences
     n = len(a)
     expected = np.sqrt(((a - b) ** 2).sum(axis=0) / n / (n - 1))
     drawn = np.hypot(first.monte_carlo_errors_, second.monte_carlo_errors_)
-    np.testing.assert_allclose(
-        table.loc[first.features_, "standard_error"], np.hypot(expected, drawn)
-    )
+    found = table.loc[first.features_, ["standard_error", "monte_carlo_error"]]
+    np.testing.assert_allclose(found, np.column_stack([expected, drawn]))
     by_loss = PermutationImportance(keep_rows=True, random_state=0)
     by_loss.fit(CLASSIFIER, X, y)
     with pytest.raises(ValueError, match="one by a loss and the other by a scorer"):
-        importance_difference(first, by_loss)
+        importance_difference(first, by_loss).to_frame()
     with pytest.raises(ValueError, match="no mean over rows"):
-        importance_by_cohort(first, np.arange(len(X)) % 2)
+        importance_by_cohort(first, np.arange(len(X)) % 2).to_frame()
 
 
 def test_samples_hold_whole_groups():
@@ -427,7 +426,7 @@ def test_groups_are_drawn_together():
         joined.standard_errors_[strong] > 1.5 * alone.standard_errors_[strong]
     )
     with pytest.raises(ValueError, match="groups"):
-        importance_difference(joined, alone)
+        importance_difference(joined, alone).to_frame()
 
 
 def test_samples_do_not_depend_on_memory(monkeypatch):

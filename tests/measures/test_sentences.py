@@ -123,7 +123,7 @@ def test_attributes_are_views_of_the_result():
 def test_ranks_are_those_of_rank_intervals():
     """With rows kept; without them the ranks are wider, never narrower."""
     keeping, other = S(keep_rows=True).fit(LINE, X, Y), S().fit(LINE, X, Y)
-    ranks = skvarimp.rank_intervals(keeping)
+    ranks = skvarimp.rank_intervals(keeping).to_frame()
     assert ranks["lowest_rank"].tolist() == ranks["highest_rank"].tolist() == [1, 2, 3]
     assert "x0 is 1st, x1 is 2nd and x2 is 3rd" in keeping.summary()
     assert "x0 is 1st" in other.summary()

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+import skvarimp
+
 DOC = Path(__file__).resolve().parents[2] / "doc"
 MODULES = [
     "skvarimp",
@@ -51,7 +53,7 @@ def signatures():
                 continue
             functions = {name: thing}
             if inspect.isclass(thing):
-                if name.endswith("Importances"):
+                if issubclass(thing, skvarimp.Importances):
                     functions = {}
                 members = inspect.getmembers(thing, inspect.isroutine)
                 functions |= {f"{name}.{m}": f for m, f in members if m[0] != "_"}

@@ -13,13 +13,13 @@ FUNCTIONS = {
     "interval": lambda first, second, given: first.interval(given),
     "rank_intervals": lambda first, second, given: skvarimp.rank_intervals(
         first, confidence=given
-    ),
+    ).to_frame(),
     "difference": lambda first, second, given: skvarimp.importance_difference(
         first, second, confidence=given
-    ),
+    ).to_frame(),
     "by_cohort": lambda first, second, given: skvarimp.importance_by_cohort(
         first, given
-    ),
+    ).to_frame(),
 }
 
 
