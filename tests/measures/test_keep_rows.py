@@ -69,8 +69,8 @@ MEASURES = {
         **KEPT,
     ),
     "dependence": PartialDependenceImportance(statistic="std", grid="all", **KEPT),
-    "total": SobolImportance(**KEPT),
-    "first order": SobolImportance(order="first", **KEPT),
+    "total": SobolImportance(estimation="exact", **KEPT),
+    "first order": SobolImportance(order="first", estimation="exact", **KEPT),
     "individual": PartialDependenceImportance(
         statistic="range", kind="individual", **KEPT
     ),

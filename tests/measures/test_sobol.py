@@ -204,7 +204,7 @@ def test_on_a_full_factorial():
     def additive(X):
         return np.exp(X[:, 0]) - X[:, 1] ** 2 + 3 * X[:, 2]
 
-    imp = SobolImportance().fit(additive, CUBE)
+    imp = SobolImportance(estimation="exact").fit(additive, CUBE)
     np.testing.assert_allclose(imp.first_order_.sum(), 1.0, rtol=1e-14)
     np.testing.assert_allclose(imp.total_, imp.first_order_, rtol=1e-12)
     assert imp.total_[3] == imp.first_order_[3] == 0.0
@@ -212,11 +212,13 @@ def test_on_a_full_factorial():
     def mixed(X):
         return additive(X) + X[:, 0] * X[:, 1] * X[:, 3]
 
-    imp = SobolImportance().fit(mixed, CUBE)
+    imp = SobolImportance(estimation="exact").fit(mixed, CUBE)
     assert np.all(imp.first_order_ <= imp.total_ * (1 + 1e-12))
     assert imp.first_order_.sum() < 1.0 < imp.total_.sum()
     # the closed index of all that interact, and the rest
-    groups = SobolImportance(features=[[0, 1, 3], [2]]).fit(mixed, CUBE)
+    groups = SobolImportance(features=[[0, 1, 3], [2]], estimation="exact").fit(
+        mixed, CUBE
+    )
     np.testing.assert_allclose(groups.first_order_.sum(), 1.0, rtol=1e-12)
     np.testing.assert_allclose(groups.total_, groups.first_order_, rtol=1e-12)
 
@@ -241,7 +243,7 @@ def test_integer_weights_are_repeated_rows():
     """In the importances; rows of weight 0 are ignored."""
     counts = np.arange(N) % 4
     for order, kind in product(("total", "first"), ("forest", "logistic", "callable")):
-        imp = SobolImportance(order=order, keep_rows=True)
+        imp = SobolImportance(order=order, estimation="exact", keep_rows=True)
         weighted = imp.fit(MODELS[kind], X, sample_weight=counts)
         values = weighted.importances_
         imp.fit(MODELS[kind], np.repeat(X, counts, axis=0))
@@ -252,8 +254,9 @@ def test_errors_of_summed_rows():
     """More rows than sums are kept: the same error to about 5%."""
     f, draw, *_ = analytic("g")
     rows = draw(np.random.default_rng(0), 900)
-    plain = SobolImportance(order="first").fit(f, rows)
-    kept = SobolImportance(order="first", keep_rows=True).fit(f, rows)
+    plain = SobolImportance(order="first", estimation="exact").fit(f, rows)
+    kept = SobolImportance(order="first", estimation="exact", keep_rows=True)
+    kept.fit(f, rows)
     np.testing.assert_allclose(plain.importances_, kept.importances_, rtol=1e-12)
     ratio = plain.standard_errors_ / kept.standard_errors_
     assert np.all(np.abs(ratio - 1) < 0.2)

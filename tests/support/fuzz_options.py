@@ -69,6 +69,10 @@ OPTIONS = {
     },
     "SobolImportance": {
         "order": ["total", "first"],
+        "estimation": ["auto", "exact", "sampled"],
+        "n_draws": [4, "auto"],
+        "tol": ["auto", None, 0.5],
+        "random_state": SEEDS,
         "grid": GRIDS,
         "categorical_features": CATEGORICAL,
         **ROWS,

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
 from skvarimp._response.further_reductions import OwnShare, TotalShare
+from skvarimp._response.grid import QuantileGrid
 from skvarimp._results.intervals import interval_ends
 from skvarimp._types import (
     Axes,
@@ -22,6 +24,7 @@ from skvarimp._types import (
     Features,
     Floats,
     NamedGrid,
+    RandomState,
     ResponseMethod,
 )
 
@@ -42,6 +45,17 @@ class SobolImportance(ResponseImportance):
     ----------
     order : {"total", "first"}, default="total"
         Which index is `importances_`. Both are computed.
+    estimation : {"auto", "exact", "sampled"}, default="auto"
+        "exact": over all rows and grid values. "sampled": total indices from a few
+        donors of each row, drawn in strata, and first-order indices from mean curves at
+        64 quantiles over drawn rows, as `PartialDependenceImportance` takes them.
+        "auto": "sampled" of models without a fast response, and where exact numbers
+        cost much more than these.
+    n_draws : int or "auto", default="auto"
+        Donors of each row and feature ("sampled"), as in `SensitivityImportance`;
+        "auto": 6.
+    tol : float, "auto" or None, default="auto"
+        When drawing stops, as in `SensitivityImportance`.
     features : sequence or dict, default=None
         Features: names, positions, or lists of them; None: each column. The indices of
         a group are those of its columns together (closed indices).
@@ -57,6 +71,8 @@ default="auto"
         of other models.
     n_jobs : int, default=None
         Number of joblib workers. The numbers do not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        Source of the draws.
     keep_rows : bool, default=False
         Whether to keep the numbers of single rows, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
@@ -77,6 +93,8 @@ default="auto"
         estimated from random sums of many rows, to about 5%.
     standard_errors_ : ndarray of shape (n_features,)
         Those of `importances_`.
+    monte_carlo_errors_ : ndarray of shape (n_features,) or None
+        Errors of drawing of `importances_` ("sampled").
     influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_features) or None
@@ -85,7 +103,7 @@ default="auto"
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
     estimation_ : str
-        "exact".
+        The estimation used.
     response_path_ : str
         How the response was computed.
     features_ : list of str
@@ -112,18 +130,19 @@ default="auto"
     - total: mean_i Var_k f(x_i; v_k) / Var f [1]_, eq. 18,
     - first order: Var_k F(v_k) / Var f [1]_, eq. 15.
 
-    These are the exact values for the rows of X, from all pairs of rows; no random
-    sequence is drawn. For independent inputs first order <= Shapley effect <= total,
-    the first orders sum to at most 1 and the totals to at least 1; a model is additive
-    if and only if all of these sums are 1 [1]_. For correlated inputs none of this
-    holds: combinations of values enter that do not occur together, and an index can
-    exceed 1.
+    Exact, these are the values for the rows of X from all pairs of rows; no random
+    sequence is drawn. Draws estimate the same total indices without bias. For
+    independent inputs first order <= Shapley effect <= total, the first orders sum to
+    at most 1 and the totals to at least 1; a model is additive if and only if all of
+    these sums are 1 [1]_. For correlated inputs none of this holds: combinations of
+    values enter that do not occur together, and an index can exceed 1.
 
     The first-order index of an input without an effect of its own is a squared
     estimate of 0: it is positive, of the order of 1 / n_samples, and its standard
     error is too large. Features that the model does not use are exactly 0, and so are
     all features of a constant response. Cost for a model without a fast response:
-    n_samples x n_cells predictions per feature.
+    n_samples x n_cells predictions per feature if exact, else at most 30 000 times
+    `n_draws` and 64 x 10 000, however many rows there are.
 
     References
     ----------
@@ -150,17 +169,25 @@ default="auto"
 
     _passes_over_partitions = True
 
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "tol": [StrOptions({"auto"}), *CONSTRAINTS["tol"]],
+    }
+
     total_: Floats = field(init=False)
     first_order_: Floats = field(init=False)
     total_standard_errors_: Floats = field(init=False)
     first_order_standard_errors_: Floats = field(init=False)
 
     order: Literal["total", "first"] = "total"
+    estimation: Literal["auto", "exact", "sampled"] = "auto"
+    n_draws: int | Literal["auto"] = "auto"
+    tol: float | Literal["auto"] | None = "auto"
     features: Features = None
     grid: NamedGrid | int | CustomGrid = "all"
     categorical_features: ArrayLike | None = None
     response_method: ResponseMethod = "auto"
     n_jobs: int | None = None
+    random_state: RandomState = None
     keep_rows: bool = False
 
     def _plan(self, problem, features):
@@ -170,10 +197,32 @@ default="auto"
         kept = n_rows if self.keep_rows and self.order == "first" else None
         shares = [TotalShare(), OwnShare.over("variance", n_rows, kept, problem.units)]
         request = Request(self.grid, shares, [scale, scale], self._categorical)
-        return Plan(problem, features, request, own=constant)
+        return Plan(problem, features, request, self.estimation, own=constant)
+
+    @property
+    def _takes_all(self):
+        return isinstance(self.grid, str) and self.grid == "all"
+
+    def _cheapest(self, plan):
+        cheap = plan.problem.curves_are_cheap(plan.features, plan.request)
+        return "sampled" if self._takes_all and not cheap else "exact"
+
+    def _draw(self, plan):
+        """The `Outcome` of total indices, and that of first-order ones, drawn."""
+        problem, features, given = plan.problem, plan.features, plan.request
+        rows = problem.rows_of_curves(features, given.categorical)
+        grid = QuantileGrid() if self._takes_all else given.grid
+        own = OwnShare("variance", len(rows), len(rows), apart=True)
+        scale = given.scales[0]
+        of_curves = replace(given, grid=grid, reductions=[own], scales=[scale])
+        first = problem.curves_of_rows(features, of_curves, rows, self)
+        of_donors = replace(given, reductions=[TotalShare()], scales=[scale])
+        total = problem.drawn(features, of_donors, TotalShare(), scale, self)
+        return total, first
 
     def _conclude(self, plan, outcomes):
-        (total, first), constant = outcomes, plan.own
+        drawn, constant = plan.estimation == "sampled", plan.own
+        total, first = outcomes = self._draw(plan) if drawn else outcomes
         _, size = plan.problem.spread()
         varies = total.importances > (10 * ROUNDING * size) ** 2
         refused = np.argwhere(varies & constant)
@@ -186,7 +235,7 @@ default="auto"
             )
         for outcome in outcomes:
             outcome.importances[:, constant] *= 0.0  # NaN stays
-        if self.keep_rows and self.order == "first":
+        if self.keep_rows and self.order == "first" and not drawn:
             both = plan.request
             own = replace(both, reductions=both.reductions[1:], scales=both.scales[1:])
             complete_influences(plan, own, first, self.n_jobs)
@@ -195,7 +244,10 @@ default="auto"
         self.total_standard_errors_ = total.standard_errors
         self._total_skewness = total.skewness
         self.first_order_standard_errors_ = first.standard_errors
-        self._store_outcome(plan, total if self.order == "total" else first)
+        chosen = total if self.order == "total" else first
+        self.monte_carlo_errors_ = chosen.monte_carlo_errors
+        self._total_drawing = 0.0 if not drawn else total.monte_carlo_errors
+        self._store_outcome(plan, chosen)
 
     def _further_columns(self):
         return {"first_order": self.first_order_, "total": self.total_}
@@ -226,7 +278,7 @@ default="auto"
             self.total_,
             self.total_standard_errors_,
             self._total_skewness,
-            0.0,
+            self._total_drawing,
             self.result_.sampling,
             0.95,
         )
