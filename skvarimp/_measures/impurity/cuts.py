@@ -130,7 +130,7 @@ class _Search:
             weight = weight / np.where(lighter > 0, lighter, 1.0)[level.segment]
         signed = np.zeros(self.grove.n_slots, np.int32 if self.exact else np.float64)
         signed[slots] = np.where(left, 2 * weight, -2 * weight)
-        return signed.take(level.order[1:]), self.exact
+        return signed.take(level.order[1:], mode="clip"), self.exact
 
     def _category_sets(self, level, j):
         """The surrogate that sends each category where most of its weight goes."""
@@ -193,7 +193,7 @@ class _Runs:
 
     def __init__(self, level, signed, exact):
         self.level, self.exact = level, exact
-        self.rank = level.rank[1:].ravel()
+        self.rank = None if level.rank is None else level.rank[1:].ravel()
         n_columns, self.n_positions = signed.shape
         offset = np.arange(n_columns)[:, np.newaxis] * self.n_positions
         self.first = offset + level.starts
@@ -225,7 +225,8 @@ class _Runs:
             running -= carried.take(self.level.segment, axis=1).ravel()
         self.running = running
         agreement = np.abs(running)
-        agreement[:-1] *= self.rank[1:] != self.rank[:-1]
+        if self.rank is not None:
+            agreement[:-1] *= self.rank[1:] != self.rank[:-1]
         agreement[self.last] = 0  # no cut behind the last observed value
         agreement[self.first + self.level.lengths - 1] = 0
         return agreement
@@ -238,7 +239,9 @@ class _Runs:
 
     def forbid_within_class(self, agreement, classes):
         """No cut between two values that hold only one and the same class."""
-        new = np.append(True, self.rank[1:] != self.rank[:-1])
+        new = np.ones(len(self.signed), dtype=bool)
+        if self.rank is not None:
+            new[1:] = self.rank[1:] != self.rank[:-1]
         new[self.first] = True
         starts = np.flatnonzero(new)
         code = classes.take(self.level.order[1:].ravel())
@@ -261,9 +264,11 @@ class _Runs:
 
     def first_within_tolerance(self, agreement, best, chosen):
         """Position of the lowest of the tied best cuts, for the chosen runs."""
-        slack = 2 * TOLERANCE * np.minimum(self.left, self.right)
-        # sums of whole weights differ by more than the slack
-        bound = np.where(chosen, best - slack, np.inf)
-        bound = bound.take(self.level.segment, axis=1).ravel()
+        if self.exact:  # whole numbers are not nearly tied
+            bound = np.where(chosen, best, np.iinfo(best.dtype).max)
+        else:
+            slack = 2 * TOLERANCE * np.minimum(self.left, self.right)
+            bound = np.where(chosen, best - slack, np.inf)
+        bound = bound.take(self.level.segment, axis=1, mode="clip").ravel()
         reached = np.flatnonzero(agreement >= bound)
         return reached[np.searchsorted(reached, self.first[chosen])]

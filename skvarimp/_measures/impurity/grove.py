@@ -146,6 +146,8 @@ class SortedColumns:
         Number of the distinct value at each place of `order`; `MISSING` for NaN.
     missing : bool
         Whether any value is NaN.
+    distinct : bool
+        Whether no column holds a value twice, so that no ranks are needed.
     nominal : ndarray of shape (n_features,)
     """
 
@@ -160,6 +162,7 @@ class SortedColumns:
             self.rank[j, 1:] = np.cumsum(ascending[1:] != ascending[:-1])
             self.rank[j, np.isnan(ascending)] = MISSING
         self.missing = bool(np.any(self.rank == MISSING))
+        self.distinct = bool(np.all(self.rank[:, -1] == n_samples - 1))
         self.nominal = np.zeros(n_features, bool) if nominal is None else nominal
 
     def __len__(self):
@@ -177,10 +180,10 @@ class SortedColumns:
         -------
         order : ndarray of shape (1 + n_columns, n_slots)
             Slots; the first row holds them in their own order.
-        rank : ndarray of shape (1 + n_columns, n_slots)
+        rank : ndarray of shape (1 + n_columns, n_slots) or None
         """
         order = np.empty((1 + len(columns), grove.n_slots), dtype=np.intp)
-        rank = np.zeros(order.shape, dtype=np.int32)
+        rank = None if self.distinct else np.zeros(order.shape, dtype=np.int32)
         order[0] = np.arange(grove.n_slots)
         bounds = np.searchsorted(grove.tree, np.arange(len(grove.roots) + 1))
         slot = np.full(self.values.shape[1], -1, dtype=np.intp)
@@ -190,7 +193,8 @@ class SortedColumns:
                 slots = slot.take(self.order[column])
                 used = np.flatnonzero(slots >= 0)
                 order[j, start:stop] = slots.take(used)
-                rank[j, start:stop] = self.rank[column].take(used)
+                if rank is not None:
+                    rank[j, start:stop] = self.rank[column].take(used)
             slot[grove.row[start:stop]] = -1
         return order, rank
 
@@ -204,7 +208,7 @@ class TreeLevel:
     nodes : ndarray of shape (n_nodes,)
     starts, lengths : ndarray of shape (n_nodes,)
         Run of each node, the same in every row of `order`.
-    order, rank : ndarray of shape (1 + n_columns, n_positions)
+    order, rank : ndarray of shape (1 + n_columns, n_positions); the rank may be None
         As in `SortedColumns.in_bag`, by node first.
     segment : ndarray of shape (n_positions,)
         Index into `nodes`.
@@ -215,7 +219,7 @@ class TreeLevel:
     nodes: np.ndarray
     lengths: np.ndarray
     order: np.ndarray
-    rank: np.ndarray
+    rank: np.ndarray | None
     left: np.ndarray
 
     def __post_init__(self):
@@ -272,7 +276,8 @@ def levels(grove, order, rank):
 
 def _runs(order, rank, destination, which):
     """Slots of each destination in turn, otherwise in the order they had."""
-    where = destination.take(order)
+    where = destination.take(order, mode="clip")  # all are within: the fastest mode
     runs = [np.flatnonzero(where == k).reshape(len(order), -1) for k in which]
     picked = np.concatenate(runs, axis=1)
-    return order.ravel().take(picked), rank.ravel().take(picked)
+    ranks = None if rank is None else rank.ravel().take(picked, mode="clip")
+    return order.ravel().take(picked, mode="clip"), ranks
