@@ -108,13 +108,28 @@ class Model:
         parts = call_slices(table.n_samples, table.n_columns)
         rows = [np.arange(part.start, part.stop) for part in parts]
         X = table.copy() if len(parts) <= 1 else table.take(rows[0]).native
-        first = self(X, hear_names=True)
-        if self.kind in {"value", "score"}:
-            check_not_tiny(first)
-        outputs = [np.ascontiguousarray(first.T)]
+        if self.clusters and self.class_lists is None and len(parts) > 1:
+            return self._clusters_unmoved(table, rows)
+        outputs = [np.ascontiguousarray(self(X, hear_names=True).T)]
         if len(parts) > 1:
             outputs += share(lambda part: self(table.take(part).native).T, rows[1:])
-        return np.hstack(outputs)
+        outputs = np.hstack(outputs)
+        if self.kind in {"value", "score"}:
+            check_not_tiny(outputs.T)
+        return outputs
+
+    def _clusters_unmoved(self, table, blocks):
+        """The response where the numbers of clusters come from all rows.
+
+        The model does not list them, and the first block alone may lie in a few
+        clusters, if the rows are sorted.
+        """
+        found = []
+        for part in blocks:
+            raw = self.raw(table.take(part).native, hear_names=not found)
+            found.append(np.array(raw))
+        one = np.concatenate(found)
+        return np.ascontiguousarray(self._checked(one, table.native, "").T)
 
     def __call__(self, X, where="at the rows of X", hear_names=False):
         """The response at X, checked to be finite and of one length.
@@ -198,7 +213,7 @@ class Model:
     def _indicators(self, raw):
         """One indicator per class of each label column, the first of two dropped."""
         predicted = labels.as_columns(raw)
-        if self.class_lists is None:  # clusters whose numbers the model does not list
+        if self.class_lists is None:  # clusters whose numbers nobody knows
             self.class_lists = [labels.encoded(column)[0] for column in predicted.T]
         if len(self.class_lists) != predicted.shape[1]:  # several labels, 0 or 1 each
             self.class_lists = [np.array([0, 1])] * predicted.shape[1]
@@ -229,8 +244,12 @@ def _clusters_of(estimator):
     inner = _last_step(estimator)
     if hasattr(inner, "labels_"):
         return [labels.encoded(inner.labels_)[0]]
-    weights = getattr(inner, "weights_", None)
-    return None if weights is None else [np.arange(len(weights))]
+    if hasattr(inner, "subcluster_labels_"):  # of Birch
+        return [labels.encoded(inner.subcluster_labels_)[0]]
+    for one_each in ("weights_", "cluster_centers_"):
+        if hasattr(inner, one_each):
+            return [np.arange(len(getattr(inner, one_each)))]
+    return None
 
 
 def _last_step(estimator):

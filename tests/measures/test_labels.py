@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.cluster import Birch, KMeans
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import Birch, KMeans, MiniBatchKMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 from sklearn.multiclass import OneVsRestClassifier
@@ -75,6 +76,64 @@ def test_every_clusterer(model):
         share = np.mean(clusters[:, :, None] == np.arange(3), axis=1)
         expected = np.mean(2 * share * (1 - share))
         assert imp.importances_[j] == pytest.approx(expected, rel=1e-9)
+
+
+class Nearest(ClusterMixin, BaseEstimator):
+    """Numbers of the nearest of some points, which nobody else is told."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def fit(self, X, y=None):
+        """Nothing to learn."""
+        return self
+
+    def predict(self, X):
+        """The number of each row's cluster."""
+        return self.model.predict(X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **how: MiniBatchKMeans(3, n_init=1, random_state=0, **how),
+        lambda **how: Nearest(MiniBatchKMeans(3, n_init=1, random_state=0, **how)),
+        lambda **how: Birch(threshold=2.0, n_clusters=3, **how),
+    ],
+    ids=["k-means", "unlisted", "birch"],
+)
+def test_clusters_of_sorted_rows(make):
+    """More rows than one call predicts, of which the first are of one cluster.
+
+    The right values are those of the model that keeps the labels of all rows.
+    """
+    few = np.repeat([0.0, 10.0, 20.0], [36_000, 1000, 1000])
+    table = np.column_stack([few, np.tile([0.0, 1.0], 19_000)])
+    mixed = table[::-50]
+    model, known = make(compute_labels=False), make(compute_labels=True)
+    for one in (getattr(model, "model", model), getattr(known, "model", known)):
+        one.fit(mixed)
+    known = getattr(known, "model", known)
+    known.fit(mixed)
+    assert not hasattr(getattr(model, "model", model), "labels_")
+    measure = SensitivityImportance(scale=None, n_draws=4, random_state=0)
+    expected = measure.fit(known, table)
+    names, values = expected.output_names_, expected.importances_per_output_
+    found = measure.fit(model, table)
+    assert found.output_names_ == names == ["0", "1", "2"]
+    np.testing.assert_array_equal(found.importances_per_output_, values)
+
+
+def test_a_response_that_is_tiny_in_the_first_rows_is_none():
+    """Whether its squares are 0 is a matter of all rows."""
+    table = np.repeat([0.0, 1e-200, 1.0], [20_000, 16_000, 4000])[:, np.newaxis]
+    found = SensitivityImportance(scale=None, n_draws=4).fit(lambda Z: Z[:, 0], table)
+    # the chance that of two rows one is among the tenth at 1
+    rounding = len(table) * np.finfo(float).eps
+    assert found.importances_[0] == pytest.approx(2 * 0.1 * 0.9, rel=rounding)
 
 
 def test_losses_of_clusters_count_wrong_labels():
