@@ -206,6 +206,15 @@ def test_product_of_centred_columns_is_all_interaction():
     assert overall.importances_[2] == 0
 
 
+def test_names_of_a_matrix_are_those_of_the_last_fit():
+    """Of every statistic, and of other columns than before."""
+    imp = InteractionImportance(statistic="h_overall").fit(lambda Z: Z[:, 0], X)
+    assert imp.matrix_names_ == imp.features_
+    imp.set_params(statistic="h").fit(lambda Z: Z[:, 0], X[:, :2])
+    imp.set_params(statistic="h_overall").fit(lambda Z: Z[:, 0], X[:, :3])
+    assert imp.matrix_names_ == ["x0", "x1", "x2"]
+
+
 def test_unused_inputs_and_constant_responses_score_zero():
     """No interaction with an input that nothing depends on; no 0 / 0."""
     model = RandomForestRegressor(5, random_state=0).fit(X[:, :3], Y)

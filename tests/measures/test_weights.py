@@ -22,6 +22,7 @@ from sklearn.linear_model import (
     RidgeClassifier,
     TweedieRegressor,
 )
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
@@ -383,3 +384,24 @@ def test_auto_does_not_trust_separated_classes():
     with pytest.warns(ImportanceWarning, match="coefficients, not t"):
         found = CoefficientImportance().fit(model, X, y)
     assert found.statistic_ == "standardized"
+
+
+def test_absolute_coefficients_say_what_they_are_per_unit_of():
+    """Behind a scaler of the scaled column: 3 per unit of x, which has spread 50."""
+    X = 100.0 * np.array([[0.0], [1.0], [0.0], [1.0]])
+    y = 3.0 * X[:, 0]
+    plain, scaled = (
+        CoefficientImportance(statistic="absolute").fit(model.fit(X, y), X, y)
+        for model in (
+            LinearRegression(),
+            make_pipeline(StandardScaler(), LinearRegression()),
+        )
+    )
+    assert plain.importances_[0] == pytest.approx(3.0)
+    assert scaled.importances_[0] == pytest.approx(3.0 * 50.0)
+    for text in (plain.caption(), plain.plot().ax_.get_xlabel()):
+        assert "per unit of the input" in " ".join(text.split())
+    for text in (scaled.caption(), scaled.plot().ax_.get_xlabel()):
+        text = " ".join(text.split())
+        assert "per unit of the input" not in text
+        assert "per unit of what the model is given behind its steps" in text

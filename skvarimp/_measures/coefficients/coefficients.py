@@ -54,9 +54,10 @@ class CoefficientImportance(WeightImportance):
         TweedieRegressor with alpha=0. "standardized": abs(coefficient) sd(x) / sd(y),
         for any model with `coef_`; without sd(y) where the coefficients are not in y's
         unit, in classifiers and with a log link. "absolute": abs(coefficient), which
-        depends on each column's unit. "gcv": the increase of the criterion of
-        generalised cross-validation when the basis functions that use the column are
-        left out and the others are fitted again to the training data by least
+        depends on each column's unit; behind a scaler that is the scaled column's.
+        "gcv": the increase of the criterion of generalised cross-validation when the
+        basis functions that use the column are left out and the others are fitted again
+        to the training data by least
         squares; for multivariate adaptive regression splines (Earth and
         EarthRegressor of the package mars-earth).
 
@@ -275,11 +276,17 @@ class CoefficientImportance(WeightImportance):
         y = _numeric_target(y, 1)[:, 0]
         return increases_of_gcv(estimator, X, y)[:, np.newaxis]
 
+    def _unit(self):
+        """What coefficients are per unit of."""
+        if self.encoded_columns_ is None:
+            return "the input"
+        return "what the model is given behind its steps"
+
     def _quantity(self):
         return {
             "t": "absolute t or Wald statistic",
             "standardized": "absolute coefficient in standard deviations",
-            "absolute": "absolute coefficient, per unit of the input",
+            "absolute": f"absolute coefficient, per unit of {self._unit()}",
             "gcv": "increase of generalised cross-validation",
         }[self.statistic_]
 
@@ -303,7 +310,7 @@ class CoefficientImportance(WeightImportance):
             ),
             "absolute": (
                 "the absolute coefficient of a feature",
-                "units of y or of the score, per unit of the feature",
+                f"units of y or of the score, per unit of {self._unit()}",
             ),
             "gcv": (
                 "the increase of the criterion of generalised cross-validation without "

@@ -231,6 +231,7 @@ default="auto"
 
     def _conclude(self, plan, outcomes):
         self.statistic_, self.pairs_, self.triples_ = self.statistic, None, None
+        self.matrix_names_ = names = [feature.name for feature in plan.features]
         if self.statistic == "h_overall":
             self._store_outcome(plan, outcomes[0])
             return
@@ -241,7 +242,6 @@ default="auto"
                 plan.problem, plan.features, on_grid, n_strongest, self.n_jobs
             )
         strengths = self._strengths(plan)
-        self.matrix_names_ = names = [feature.name for feature in plan.features]
         sets = [tuple(names[e] for e in members) for members in plan.own]
         if n_strongest:
             on_grid = Request(self.grid, [], [], self._categorical)
