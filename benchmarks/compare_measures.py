@@ -116,7 +116,9 @@ def table_of(X, y, models, filters):
         if name == "linear" and np.isfinite(getattr(model, "C", np.inf)):
             del of_model["|t|"]  # penalised
         comparison = compare_importances({name: model.fit(X, y)}, X, y, of_model)
-        columns |= {key: m.importances_ for key, m in comparison.fitted.items()}
+        columns |= {
+            "/".join(key): m.importances_ for key, m in comparison.fitted.items()
+        }
     for name, measure in filters.items():
         columns[f"filter/{name}"] = measure.fit(None, X, y).importances_
     return pd.DataFrame(columns, index=pd.Index(X.columns, name="feature"))

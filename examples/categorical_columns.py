@@ -63,11 +63,12 @@ for name, model in models.items():
 # temperature changes the prediction of the boosting model by 64% of the mean difference
 # between two days, and that of the ridge model by 60%.
 
-table = compare_importances(models, X_test, y_test)
-print(table.filter(regex="Importance$").round(3))
-for name, measure in table.fitted.items():
-    print(f"{name.partition('/')[0]}: {measure.response_path_}")
-table.plot(title="Change of the prediction when one column is replaced")
+compared = compare_importances(models, X_test, y_test)
+table = compared.to_frame()
+print(table.pivot(index="feature", columns="model", values="importance").round(3))
+for (name, _), measure in compared.fitted.items():
+    print(f"{name}: {measure.response_path_}")
+compared.plot(title="Change of the prediction when one column is replaced")
 
 # %%
 # The curves show the categories by name, in the order of their type, and on one

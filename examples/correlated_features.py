@@ -34,8 +34,8 @@ print(f"coefficients: s1 {model.coef_[4]:.2f}, s2 {model.coef_[5]:.2f}")
 # patients.
 
 measures = [SensitivityImportance(), FIRMImportance()]
-table = compare_importances({"linear model": model}, X, y, measures)
-marginal, conditional = table.plot().axes_
+compared = compare_importances({"linear model": model}, X, y, measures)
+marginal, conditional = compared.plot().axes_
 marginal.set_title("marginal: s1 comes first")
 conditional.set_title("conditional: s1 comes seventh")
 

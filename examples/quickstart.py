@@ -34,25 +34,18 @@ models = {
 for model in models.values():
     model.fit(X, y)
 
-table = compare_importances(models, X, y)
+compared = compare_importances(models, X, y)
 
 # %%
-# Each row has an input, with its importance, standard error (the sampling error of
-# these patients, with the model held fixed) and rank.
+# Each row has an input, with its importance, its 95% interval (the sampling error of
+# these patients, with the model held fixed) and its rank.
 
-fitted = {name.partition("/")[0]: imp for name, imp in table.fitted.items()}
-print(f"{'':6}" + "".join(f"{name:>22}" for name in fitted))
-for feature, row in table.iterrows():
-    cells = [
-        f"{row[column]:10.3f} ± {row[f'{column}/standard_error']:.3f} "
-        f"({row[f'{column}/rank']:2.0f})"
-        for column in table.fitted
-    ]
-    print(f"{feature:6}" + "".join(f"{cell:>22}" for cell in cells))
-print(
-    f"{'GoFit':6}"
-    + "".join(f"{imp.goodness_of_fit_:17.2f}{'':5}" for imp in fitted.values())
-)
+table = compared.to_frame().set_index("model").drop(columns="measure")
+for name in models:
+    print(f"{name}\n{table.loc[name].head(4).round(3).to_string(index=False)}\n")
+fitted = {name: measure for (name, _), measure in compared.fitted.items()}
+for name, measure in fitted.items():
+    print(f"GoFit of {name}: {measure.goodness_of_fit_:.2f}")
 
 # %%
 # In all three models bmi and s5 move the prediction a lot. Another patient's body mass
@@ -72,7 +65,7 @@ except ImportError:
     print("Install matplotlib for pictures.")
     raise SystemExit from None
 
-table.plot(figsize=(5.4, 4))
+compared.plot(figsize=(5.4, 4))
 plt.savefig("quickstart.png", dpi=200)
 
 # %%

@@ -2,6 +2,7 @@
 
 from skvarimp._comparing.associations import correlated_groups
 from skvarimp._comparing.compare import compare_importances
+from skvarimp._comparing.comparison import Comparison
 from skvarimp._comparing.differences import importance_by_cohort, importance_difference
 from skvarimp._comparing.differences_result import (
     CohortImportances,
@@ -92,6 +93,7 @@ __all__ = [
     "ImportanceEstimator",
     "correlated_groups",
     "compare_importances",
+    "Comparison",
     "RanksDisplay",
     "DifferencesDisplay",
     "rank_intervals",

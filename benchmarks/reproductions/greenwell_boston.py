@@ -41,15 +41,15 @@ def forest(n_trees, seed):
     )
 
 
-def print_table(table, fitted):
+def print_table(fitted):
     """Importance and rank of every column, in the order of the first measure."""
     first = next(iter(fitted))
     print(f"{'':10}" + "".join(f"{name:>24}" for name in fitted))
-    for name in table.sort_values(f"forest/{first}/rank").index:
+    for name in fitted[first].to_frame()["feature"]:
         cells = []
-        for label in fitted:
-            value = table.loc[name, f"forest/{label}"]
-            rank = int(table.loc[name, f"forest/{label}/rank"])
+        for measure in fitted.values():
+            e = measure.features_.index(name)
+            value, rank = measure.importances_[e], measure.ranking_[e]
             cells.append(f"{value:14.3f} ({rank:2d})")
         print(f"{name:10}" + "".join(f"{cell:>24}" for cell in cells))
 
@@ -68,9 +68,8 @@ def main():
         return
     model = forest(options.trees, options.seed).fit(X, y)
     print(f"out-of-bag R2 {model.oob_score_:.3f} (published 0.89)")
-    table = compare_importances({"forest": model}, X, y, MEASURES)
-    fitted = {name: table.fitted[f"forest/{name}"] for name in MEASURES}
-    print_table(table, fitted)
+    compared = compare_importances({"forest": model}, X, y, MEASURES)
+    print_table({name: compared.fitted["forest", name] for name in MEASURES})
 
 
 if __name__ == "__main__":

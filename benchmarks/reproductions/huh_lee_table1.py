@@ -76,14 +76,15 @@ def main():
     for data, groups in ((irises, []), (diabetes, [["s1", "s2"]])):
         X, y = data()
         compared = table(X, y, groups)
-        columns = [c for c in compared.columns if not c.endswith(" rank")]
-        shown = compared[columns].rename(columns=lambda c: c.removesuffix("/pairs"))
+        fitted = list(compared.fitted.values())
+        shown = compared.to_frame()
+        shown = shown.pivot(index="feature", columns="model", values="importance")
+        shown = shown[[model for model, _ in compared.fitted]]
         order = np.argsort(-shown.mean(axis=1).to_numpy(), kind="stable")
         print(f"\n{data.__doc__}\n")
         print(f"{'':16}" + "".join(f"{name:>18}" for name in shown.columns))
         for feature, row in shown.iloc[order].iterrows():
             print(f"{feature:16}" + "".join(f"{value:18.3f}" for value in row))
-        fitted = [compared.fitted[column] for column in columns]
         print(f"{'D_y':16}" + "".join(f"{imp.scale_:18.3f}" for imp in fitted))
         fits = "".join(f"{imp.goodness_of_fit_:18.3f}" for imp in fitted)
         print(f"{'GoFit':16}{fits}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from skvarimp._data.frames import require_pandas
+from skvarimp._comparing.comparison import Comparison
 from skvarimp._data.table import check_fitted
 from skvarimp._data.validation import check_no_data, validate_params
 from skvarimp._measures.base import BaseImportance
@@ -18,11 +18,6 @@ from skvarimp._refits.measures import named
 from skvarimp._running.guards import no_overflow, undivided
 from skvarimp._running.tasks import set_callbacks
 from skvarimp._types import AnyEstimator, Matrix
-
-if TYPE_CHECKING:  # it needs pandas
-    from skvarimp._comparing.comparison_frame import Comparison
-else:
-    Comparison = Any
 
 
 def compare_importances(
@@ -69,11 +64,8 @@ def compare_importances(
     Returns
     -------
     Comparison
-        A pandas DataFrame with one row per feature, sorted by the first column, and for
-        every model and measure the columns ``model/measure``,
-        ``model/measure/standard_error`` (NaN where there is none) and
-        ``model/measure/rank``. Its `plot()` draws a `ComparisonDisplay`; its `fitted`
-        maps ``model/measure`` to the fitted measure.
+        Its ``results`` are the `Importances` by (model, measure), ``fitted`` the fitted
+        measures; `to_frame()` and `plot()`.
 
     Examples
     --------
@@ -83,13 +75,10 @@ def compare_importances(
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> X = X[["bmi", "bp", "s5"]]
     >>> models = {"ridge": Ridge(0.01).fit(X, y), "lasso": Lasso(1.0).fit(X, y)}
-    >>> table = compare_importances(models, X, y)
-    >>> table["lasso/SensitivityImportance/rank"].to_dict()
-    {'bmi': 1, 's5': 2, 'bp': 3}
+    >>> table = compare_importances(models, X, y).to_frame()
+    >>> table[["model", "feature", "rank"]].values.tolist()[3:]
+    [['lasso', 'bmi', 1], ['lasso', 's5', 2], ['lasso', 'bp', 3]]
     """
-    require_pandas()
-    from skvarimp._comparing.comparison_frame import Comparison
-
     estimators = _labelled(estimators, "estimators")
     for estimator in estimators.values():
         check_no_data(estimator, "compare_importances(estimators, X, y)")
@@ -110,24 +99,19 @@ def compare_importances(
                 "`measures` takes measures of features, got statistic='h_total' for "
                 f"{name!r}, one number for all features together. Use 'h_overall'."
             )
-    fitted, labels = {}, {}
+    fitted = {}
     for label, estimator in estimators.items():
         of_model = {name: clone(measure) for name, measure in measures.items()}
         for measure in of_model.values():
             validate_params(measure)
             set_callbacks(measure, callbacks)
         fit_measures(list(of_model.values()), estimator, X, y, sample_weight, groups)
-        for name, measure in of_model.items():
-            column = f"{label}/{name}"
-            if column in fitted:
-                raise ValueError(
-                    f"Two pairs of a model and a measure are both called "
-                    f"{column!r}. Rename one of them."
-                )
-            fitted[column], labels[column] = measure, (label, name)
+        fitted |= {(label, name): measure for name, measure in of_model.items()}
+    results = {labels: measure.result_ for labels, measure in fitted.items()}
+    titles = {name: name for name in measures}
     if not isinstance(given, Mapping):
-        labels = _with_quantities(fitted, labels)
-    return Comparison.from_fitted(fitted, labels)
+        titles = _quantities(results)
+    return Comparison(results, fitted, titles)
 
 
 @no_overflow()
@@ -150,14 +134,13 @@ def fit_measures(measures, estimator, X, y, sample_weight, groups):
             measure.fit(estimator, X, y, **of_rows)
 
 
-def _with_quantities(fitted, labels):
-    """Call measures by their quantities, where these differ."""
+def _quantities(results):
+    """Measures by what their numbers are, where these differ: name -> title."""
     found = {}
-    for column, (_, name) in labels.items():
-        found.setdefault(name, fitted[column]._quantity())
-    if len(set(found.values())) < len(found):
-        return labels
-    return {column: (model, found[name]) for column, (model, name) in labels.items()}
+    for (_, name), of in results.items():
+        found.setdefault(name, of.quantity.label)
+    distinct = len(set(found.values())) == len(found)
+    return found if distinct else {name: name for name in found}
 
 
 def _labelled(given, parameter):

@@ -95,13 +95,13 @@ class ComparisonDisplay(NamedRows):
     _in_units, _n_lines = False, 6
 
     @classmethod
-    def from_comparison(cls, frame: Any, **kwargs: Any) -> Self:
-        """Draw the table of `compare_importances`.
+    def from_comparison(cls, comparison: Any, **kwargs: Any) -> Self:
+        """Draw what `compare_importances` returned.
 
         Parameters
         ----------
-        frame : DataFrame
-            As `compare_importances` returns it, columns and rows may be left out.
+        comparison : Comparison
+            Importances of several models under several measures.
         **kwargs : dict
             Passed to `plot`.
 
@@ -110,15 +110,9 @@ class ComparisonDisplay(NamedRows):
         display : ComparisonDisplay
             The drawn display.
         """
-        importances, intervals, directions = by_measure(frame)
-        if not importances:
-            raise ValueError(
-                "The table has no column of importances to draw. Pass the table that "
-                "compare_importances returned."
-            )
-        names = [str(name) for name in frame.index]
-        display = cls(importances, names, intervals=intervals, directions=directions)
-        return display.plot(**kwargs)
+        importances, intervals, directions = by_measure(comparison)
+        given = {"intervals": intervals, "directions": directions}
+        return cls(importances, comparison.features, **given).plot(**kwargs)
 
     @classmethod
     def from_outputs(cls, importance: Any, **kwargs: Any) -> Self:
@@ -277,8 +271,12 @@ def _mean_share(columns):
     return np.ma.masked_invalid(shares).mean(axis=0).filled(np.nan)
 
 
-def by_measure(table):
-    """What a table of `compare_importances` holds, of which columns may be left out.
+def by_measure(comparison):
+    """What is compared, in panels; NaN where a measure has not all features.
+
+    Parameters
+    ----------
+    comparison : Comparison
 
     Returns
     -------
@@ -286,20 +284,16 @@ def by_measure(table):
         Measure -> {model -> array of shape (n_features,) or (n_features, 2)}.
     directions : ndarray of shape (n_features, n_models)
     """
-    import pandas as pd
-
-    importances, intervals, directions = {}, {}, np.empty((len(table), 0))
-    for column, (model, measure) in (getattr(table, "labels", None) or {}).items():
-        if column not in table.columns:
-            continue
-        of_measure = importances.setdefault(measure, {})
-        of_measure[model] = table[column].to_numpy(dtype=np.float64)
-        found = table.fitted[column].result_
-        lower, upper = found.ends()
-        known = {"lower": lower, "upper": upper}
-        known["direction"] = found.directions
-        known = pd.DataFrame(known, found.features).reindex(table.index)
-        known = known.to_numpy(dtype=np.float64)
-        intervals.setdefault(measure, {})[model] = known[:, :2]
-        directions = np.column_stack([directions, known[:, 2]])
-    return importances, intervals, directions
+    place = {name: e for e, name in enumerate(comparison.features)}
+    importances, intervals, directions = {}, {}, []
+    for (model, measure), found in comparison.results.items():
+        numbers = np.full((4, len(place)), np.nan)
+        at = [place[name] for name in found.features]
+        known = np.full(len(at), np.nan)
+        known = known if found.directions is None else found.directions
+        numbers[:, at] = [found.importances, *found.ends(), known]
+        title = comparison.titles[measure]
+        importances.setdefault(title, {})[model] = numbers[0]
+        intervals.setdefault(title, {})[model] = numbers[1:3].T
+        directions.append(numbers[3])
+    return importances, intervals, np.column_stack(directions)

@@ -88,15 +88,14 @@ def _note_and_table(found):
     return "; ".join(filter(None, [*notes, legend])), table
 
 
-def comparison_html(table):
+def comparison_html(comparison):
     """Models side by side under each measure, with one row per feature.
 
     Parameters
     ----------
-    table : Comparison
-        All of it.
+    comparison : Comparison
     """
-    importances, intervals, directions = by_measure(table)
+    importances, intervals, directions = by_measure(comparison)
     columns, legend = _directions(directions)
     for measure, of_models in importances.items():
         values = np.column_stack([*of_models.values()])
@@ -104,9 +103,8 @@ def comparison_html(table):
         lower, upper = ends[:, 0], ends[:, 1]
         columns.append(bars(measure, values, lower, upper, list(of_models)))
     note = "; ".join(filter(None, [LINES, legend]))
-    return _page(
-        "Comparison", note, _table(table.index, np.arange(len(table)), columns)
-    )
+    names = comparison.features
+    return _page("Comparison", note, _table(names, np.arange(len(names)), columns))
 
 
 def selector_html(selector):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -209,11 +208,6 @@ def row_inches(names, height, least=0.25, size="medium"):
     pairs = (blocks[1:] + blocks[:-1]) / 2
     need = pairs.max(initial=0.0) + GAP * line_inches()
     return max(least * height, need, blocks.max() / 1.5)
-
-
-def columns_of(frame):
-    """The columns of a frame of any library, name -> list."""
-    return nw.from_native(frame, eager_only=True).to_dict(as_series=False)
 
 
 def row_names(feature_names, shown, room):

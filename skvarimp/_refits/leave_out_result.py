@@ -117,7 +117,8 @@ class LeaveOutImportances(Importances):
             **given,
         )
 
-    def ends(self, confidence: float = 0.95) -> Floats:
+    def ends(self, confidence: float | None = None) -> Floats:
+        confidence = self.confidence if confidence is None else confidence
         check_confidence(confidence)
         z = t.isf((1.0 - confidence) / 2.0, self.degrees_of_freedom)
         m, s = self.importances, self.standard_errors

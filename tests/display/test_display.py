@@ -285,13 +285,13 @@ def test_comparison_has_a_panel_a_measure():
     assert key(display) == " · ".join(below)
     assert display.ax_ is display.axes_[0]
     shown = labels(display.ax_)
-    assert sorted(shown) == sorted(table.index)
+    assert sorted(shown) == sorted(table.features)
     assert set(display.bars_) == {(m, e) for m in MEASURES for e in MODELS}
     for (measure, model), bars in display.bars_.items():
         widths = np.array([bar.get_width() for bar in bars])
-        expected = table.loc[shown, f"{model}/{measure}"].to_numpy()
-        np.testing.assert_allclose(widths, expected)
-        fitted = table.fitted[f"{model}/{measure}"]
+        fitted = table.fitted[model, measure]
+        known = dict(zip(fitted.features_, fitted.importances_))
+        np.testing.assert_allclose(widths, [known.get(name, np.nan) for name in shown])
         drawn = display.errors_[measure, model].lines[2][0].get_segments()
         assert len(drawn) == np.sum(fitted.standard_errors_ > 1e-12)
     colors = {bars[0].get_facecolor() for bars in display.bars_.values()}
@@ -317,7 +317,7 @@ def test_comparison_order_and_top():
 
 
 def test_comparison_axes_and_errors():
-    """One axes per measure, else an error; tables without importances are refused."""
+    """One axes per measure, else an error."""
     table = compare_importances(MODELS, X, Y, MEASURES)
     _, axes = plt.subplots(1, 2)
     display = table.plot(ax=axes)
@@ -325,8 +325,6 @@ def test_comparison_axes_and_errors():
     assert [t.get_text() for t in axes[0].get_legend().get_texts()] == list(MODELS)
     with pytest.raises(ValueError, match="1 axes for 2 panels"):
         table.plot(ax=axes[0])
-    with pytest.raises(ValueError, match="no column of importances"):
-        ComparisonDisplay.from_comparison(table[[]])
 
 
 def test_cohorts_side_by_side():

@@ -139,7 +139,8 @@ def test_comparing_tells_each_measure():
     stopping = Recorder(stop_after=2)
     with pytest.warns(ImportanceWarning, match="was stopped"):
         table = compare_importances(model, X, None, measures[:1], callbacks=stopping)
-    assert np.isnan(table.iloc[:, 0]).sum() == n_features - 2
+    (found,) = table.results.values()
+    assert np.isnan(found.importances).sum() == n_features - 2
     assert not hasattr(measures[0], "_skl_callbacks")
 
 

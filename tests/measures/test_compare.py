@@ -26,26 +26,24 @@ MEASURES = {
 
 def test_equals_separate_fits():
     """Sharing a walk changes no number; measures given are not fitted."""
-    table = compare_importances(MODELS, X, Y, MEASURES)
-    assert table.index.name == "feature"
-    assert sorted(table.index[:4]) == ["age", "bmi", "bp", "sex"]
-    assert table.index[4] == "rest"
-    first = table.iloc[:4, 0]
-    assert first.is_monotonic_decreasing
-    assert not any(" " in column for column in table.columns)
+    compared = compare_importances(MODELS, X, Y, MEASURES)
+    assert sorted(compared.features[:4]) == ["age", "bmi", "bp", "sex"]
+    assert compared.features[4] == "rest"
+    table = compared.to_frame()
+    names = ["model", "measure", "feature", "importance", "lower", "upper", "rank"]
+    assert list(table.columns) == names
+    assert table["feature"].iloc[:4].tolist() == compared.features[:4]
     for name, model in MODELS.items():
         for label, measure in MEASURES.items():
             alone = SensitivityImportance(**measure.get_params()).fit(model, X, Y)
-            of_features = table.loc[alone.features_]
-            for what, expected in (
-                ("", alone.importances_),
-                ("/standard_error", alone.standard_errors_),
-                ("/rank", alone.ranking_),
-            ):
-                column = of_features[f"{name}/{label}{what}"]
-                np.testing.assert_allclose(column, expected, rtol=1e-12)
-            assert table[f"{name}/{label}"].notna().sum() == len(of_features)
-            assert f"{name}/{label}" in table.fitted
+            own = alone.result_.to_frame(0.95)
+            of_both = table[(table["model"] == name) & (table["measure"] == label)]
+            assert of_both["feature"].tolist() == own["feature"].tolist()
+            columns = names[3:]
+            np.testing.assert_allclose(of_both[columns], own[columns], rtol=1e-12)
+            assert compared.fitted[name, label].ranking_.tolist() == (
+                alone.ranking_.tolist()
+            )
     assert not hasattr(MEASURES["pairs"], "importances_")
 
 
@@ -61,11 +59,9 @@ def test_measures_share_one_walk(monkeypatch):
         SensitivityImportance(scale=None, estimation="exact"),
         SensitivityImportance(contrast="observed", estimation="exact"),
     ]
-    table = compare_importances(model, X.to_numpy(), None, measures)
-    assert list(table.columns[::3]) == [
-        "model/SensitivityImportance_1",
-        "model/SensitivityImportance_2",
-    ]
+    compared = compare_importances(model, X.to_numpy(), None, measures)
+    names = "SensitivityImportance_1", "SensitivityImportance_2"
+    assert list(compared.results) == [("model", name) for name in names]
     distinct = [X.iloc[:, j].nunique() for j in range(4)]
     assert sum(asked) == 50 + sum(50 * k - 50 for k in distinct)
 
@@ -76,29 +72,23 @@ class Hundredfold(SensitivityImportance):
     def fit(self, estimator, X, y=None, *, sample_weight=None):
         """Multiply by a hundred."""
         super().fit(estimator, X, y, sample_weight=sample_weight)
-        self.importances_ = 100 * self.importances_
+        self.result_.importances *= 100
         return self
 
 
 def test_own_fit_of_a_subclass():
     """A subclass that overrides `fit` is fitted by it, beside one that shares."""
     measures = {"own": Hundredfold(), "plain": SensitivityImportance()}
-    table = compare_importances(MODELS["ridge"], X, Y, measures)
-    expected = 100 * table["Ridge/plain"]
-    np.testing.assert_allclose(table["Ridge/own"], expected, rtol=1e-12)
+    found = compare_importances(MODELS["ridge"], X, Y, measures).results
+    expected = 100 * found["Ridge", "plain"].importances
+    np.testing.assert_allclose(found["Ridge", "own"].importances, expected, rtol=1e-12)
 
 
 def test_labels_and_bad_input():
     """Lists take class names, numbered where they repeat."""
-    table = compare_importances([Ridge().fit(X, Y), Ridge(2).fit(X, Y)], X, Y)
-    assert list(table.columns[::3]) == [
-        "Ridge_1/SensitivityImportance",
-        "Ridge_2/SensitivityImportance",
-    ]
-    measures = {"c": SensitivityImportance(), "b/c": SensitivityImportance()}
-    models = {"a/b": MODELS["ridge"], "a": MODELS["ridge"]}
-    with pytest.raises(ValueError, match="both called 'a/b/c'"):
-        compare_importances(models, X, Y, measures)
+    compared = compare_importances([Ridge().fit(X, Y), Ridge(2).fit(X, Y)], X, Y)
+    names = [model for model, _ in compared.results]
+    assert names == ["Ridge_1", "Ridge_2"]
     with pytest.raises(ValueError, match="`estimators` is empty"):
         compare_importances({}, X, Y)
     with pytest.raises(TypeError, match="instances of measures"):
@@ -106,7 +96,8 @@ def test_labels_and_bad_input():
     with pytest.raises(ValueError, match=r"names no measure: 'pairs'.*'sensitivity'"):
         compare_importances(MODELS, X, Y, ["pairs"])
     named = compare_importances(MODELS, X, Y, ["sensitivity", "permutation"])
-    assert list(named.columns[:4:3]) == ["ridge/sensitivity", "ridge/permutation"]
+    labels = [("ridge", "sensitivity"), ("ridge", "permutation")]
+    assert list(named.results)[:2] == labels
     with pytest.raises(ValueError, match="was fitted with 4"):
         compare_importances(Lasso().fit(X, Y), X.iloc[:, :2], Y)
 
@@ -120,3 +111,24 @@ def test_one_number_for_all_features_is_refused():
     measures = [SensitivityImportance(), InteractionImportance(statistic="h_total")]
     with pytest.raises(ValueError, match="one number for all features"):
         compare_importances(model, np.eye(3), [0.0, 1.0, 2.0], measures)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "array"])
+def test_tables_texts_and_pictures(library):
+    """In X's own library; what is compared is named with its unit."""
+    rows = X
+    if library == "polars":
+        rows = pytest.importorskip("polars").from_pandas(X)
+    elif library == "array":
+        rows = X.to_numpy()
+    models = {"ridge": Ridge(0.1).fit(rows, Y), "other": Ridge(10.0).fit(rows, Y)}
+    compared = compare_importances(models, rows, Y, ["permutation", "sensitivity"])
+    assert type(compared.to_frame()).__module__.startswith(
+        "polars" if library == "polars" else "pandas"
+    )
+    for text in (compared.caption(), compared.summary(2)):
+        assert "squared units of y" in text
+        assert "Ridge (4 coefficients) on 50 rows (other)" in text
+        assert "  " not in text
+    assert "To ridge under permutation, what matters most is" in compared.summary(2)
+    assert "2 models and 2 measures, 4 features" in repr(compared)

@@ -592,7 +592,7 @@ def test_measures_with_and_without_condition_share_a_comparison():
     table = compare_importances({"forest": model}, X, Y, measures)
     for name, measure in measures.items():
         alone = clone(measure).fit(model, X, Y)
-        beside = table[f"forest/{name}"].loc[alone.features_]
+        beside = table.results["forest", name].importances
         np.testing.assert_allclose(beside, alone.importances_, rtol=1e-12)
 
 

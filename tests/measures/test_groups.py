@@ -369,9 +369,9 @@ def test_many_measures_at_once():
     measures["f"] = FIRMImportance()
     table = compare_importances(MODELS["linear"][0], X, Y, measures, groups=GROUPS)
     fitted = table.fitted
-    assert fitted["Ridge/s"].n_groups_ == fitted["Ridge/f"].n_groups_
+    assert fitted["Ridge", "s"].n_groups_ == fitted["Ridge", "f"].n_groups_
     alone = FIRMImportance().fit(MODELS["linear"][0], X, Y, groups=GROUPS)
-    errors = table["Ridge/f/standard_error"].sort_index()
+    errors = table.results["Ridge", "f"].standard_errors
     np.testing.assert_allclose(errors, alone.standard_errors_)
 
 

@@ -599,8 +599,8 @@ def test_side_by_side():
     measure = ImpurityImportance(rows="unseen")
     table = compare_importances(models, X[NEW], NUMBERS[NEW], measure)
     own = of_unseen(models["boosting"], NUMBERS).importances_
-    column = table["boosting/ImpurityImportance"]
-    np.testing.assert_array_equal(column.to_numpy(), own)
+    found = table.results["boosting", "ImpurityImportance"].importances
+    np.testing.assert_array_equal(found, own)
 
 
 FOREST = RandomForestRegressor(**FEW).fit(X[OLD], NUMBERS[OLD])

@@ -184,12 +184,12 @@ def test_shares_a_walk_and_n_jobs_changes_nothing():
         with joblib.parallel_config(backend="threading", n_jobs=2):
             alone = clone(measure).fit(model, X)
         np.testing.assert_allclose(
-            table[f"m/{label}"][alone.features_],
+            table.results["m", label].importances,
             alone.importances_,
             rtol=1e-12,
             atol=roundoff(len(X), Y),
         )
-        fit = table.fitted[f"m/{label}"]
+        fit = table.fitted["m", label]
         np.testing.assert_allclose(fit.curves_["x0"][1], alone.curves_["x0"][1])
 
 

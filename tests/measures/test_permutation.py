@@ -348,9 +348,8 @@ def test_shares_a_walk_with_other_measures():
     table = compare_importances({"forest": FOREST}, X, Y, measures)
     for label, measure in measures.items():
         alone = clone(measure).fit(FOREST, X, Y)
-        np.testing.assert_allclose(
-            table[f"forest/{label}"][alone.features_], alone.importances_, rtol=1e-12
-        )
+        found = table.results["forest", label].importances
+        np.testing.assert_allclose(found, alone.importances_, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("n_classes", "compiled"), half(each([3, 2], ["1", "0"])))

@@ -626,8 +626,8 @@ def test_compared_with_other_measures():
     model = Ridge().fit(X, Y)
     compared = compare_importances(model, X, Y, [ShapleyImportance(), "sobol"])
     own = np.sort(ShapleyImportance().fit(model, X, Y).importances_)
-    columns = [np.sort(compared[column]) for column in compared]
-    assert any(np.array_equal(column, own) for column in columns)
+    found = [np.sort(one.importances) for one in compared.results.values()]
+    assert any(np.array_equal(one, own) for one in found)
 
 
 @pytest.mark.parametrize(

@@ -355,10 +355,10 @@ def test_table_and_comparison():
         },
     )
     alone = SobolImportance().fit(MODELS["forest"], X)
-    of_features = together.loc[alone.features_]
+    (model,) = {model for model, _ in together.results}
     for name, expected in (("total", alone.total_), ("first", alone.first_order_)):
-        (column,) = (c for c in together.columns if c.endswith(f"/{name}"))
-        np.testing.assert_allclose(of_features[column], expected, rtol=1e-12)
+        found = together.results[model, name].importances
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_bars_of_two_parts():

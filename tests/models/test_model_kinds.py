@@ -277,10 +277,11 @@ def test_models_of_three_kinds_are_on_one_scale():
         "forest": RandomForestClassifier(30, random_state=0).fit(X, y),
         "logistic": LogisticRegression(C=100).fit(X, y),
     }
-    table = compare_importances(models, X, y)
-    strongest = table.loc["x0", [f"{m}/SensitivityImportance" for m in models]]
-    assert strongest.max() < 1.5 * strongest.min()
-    assert all(table[f"{m}/SensitivityImportance/rank"].iloc[0] == 1 for m in models)
+    found = compare_importances(models, X, y).results
+    found = [found[m, "SensitivityImportance"] for m in models]
+    strongest = [one.importances[0] for one in found]
+    assert max(strongest) < 1.5 * min(strongest)
+    assert all(one.ranking[0] == 1 for one in found)
     raw = [
         SensitivityImportance(scale=None).fit(model, X, y).importances_[0]
         for model in models.values()

@@ -43,6 +43,7 @@ SURFACE = {
         "SensitivityImportance",
         "ShapleyImportance",
         "SobolImportance",
+        "Comparison",
         "compare_importances",
         "correlated_groups",
         "rank_intervals",

@@ -10,6 +10,7 @@ import pytest
 
 import skvarimp
 
+RESULTS = skvarimp.Importances, skvarimp.Comparison
 DOC = Path(__file__).resolve().parents[2] / "doc"
 MODULES = [
     "skvarimp",
@@ -53,7 +54,7 @@ def signatures():
                 continue
             functions = {name: thing}
             if inspect.isclass(thing):
-                if issubclass(thing, skvarimp.Importances):
+                if issubclass(thing, RESULTS):
                     functions = {}
                 members = inspect.getmembers(thing, inspect.isroutine)
                 functions |= {f"{name}.{m}": f for m, f in members if m[0] != "_"}

@@ -303,6 +303,7 @@ CALLED = {
     *OPTIONS,
     *SELECTOR_OPTIONS,
     "ImportanceEstimator",
+    "Comparison",
     "compare_importances",
     "importance_across_folds",
     "Importances",

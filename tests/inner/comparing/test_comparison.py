@@ -1,15 +1,18 @@
 """The table of a comparison, and the walk that its measures share."""
 
 from time import process_time
-from types import SimpleNamespace
 
 import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
-from skvarimp import SensitivityImportance, compare_importances
-from skvarimp._comparing.comparison_frame import Comparison
+from skvarimp import (
+    Comparison,
+    Importances,
+    SensitivityImportance,
+    compare_importances,
+)
 from skvarimp._measures import problem
 from skvarimp._response.walk import run_walk
 
@@ -37,19 +40,17 @@ def test_most_workers_of_a_shared_walk(monkeypatch):
 
 
 def test_many_features():
-    """The table's rows are put in order once, not once per feature."""
+    """They are put in order once, not once per feature."""
     n_features = 20_000
-    fitted = {
-        f"model/{label}": SimpleNamespace(
-            features_=[f"x{j}" for j in range(first, first + n_features)],
-            importances_=np.arange(n_features),
-            ranking_=np.arange(n_features),
-            standard_errors_=None,
+    results = {
+        ("model", label): Importances(
+            [f"x{j}" for j in range(first, first + n_features)],
+            -np.arange(n_features, dtype=float),
         )
         for label, first in {"one": 5, "other": 0}.items()
     }
     start = process_time()
-    table = Comparison.from_fitted(fitted, {})
+    found = Comparison(results, {}, {"one": "one", "other": "other"})
     assert process_time() - start < 3.0
     more = [f"x{j}" for j in range(5)]  # of the other measure only
-    assert list(table.index) == [*fitted["model/one"].features_, *more]
+    assert found.features == [*results["model", "one"].features, *more]
