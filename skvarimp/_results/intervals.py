@@ -68,7 +68,7 @@ class Sampling:
 
 
 # The correction for skewness makes an interval at most so many times as long on each
-# side: where a few rows make the skewness, it is hardly known. See doc/stability.rst.
+# side: where a few rows make the skewness, it is hardly known. See doc/coverage.rst.
 LONGEST = 2.0
 
 
