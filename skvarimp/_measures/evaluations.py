@@ -64,6 +64,15 @@ class CountsEvaluations:
         most = measure.max_evaluations or np.inf
         return int(min(most, n + measure._moved_rows(problem, features)))
 
+    def _least_evaluations(self, n_rows, n_features):
+        """How many rows are enough for importances and errors, whatever the model is.
+
+        Parameters
+        ----------
+        n_rows, n_features : int
+        """
+        raise NotImplementedError
+
     def _moved_rows(self, problem, features):
         """How many moved rows a fit asks for, at most."""
         raise NotImplementedError

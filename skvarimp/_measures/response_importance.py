@@ -174,6 +174,11 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     table = rows if in_memory else rows.table
     features = [m._set_features(table, m.features, estimator) for m in measures]
     if in_memory:
+        for measure, of_measure in zip(measures, features):
+            if getattr(measure, "max_evaluations", None) is not None:
+                size = table.n_samples, len(of_measure)
+                enough = measure._least_evaluations(*size), budget().enough or 0
+                budget().enough = max(enough)
         make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
     else:
         make = partial(rows.problem, estimator)
@@ -366,6 +371,14 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
 
     def _exact_rows(self, plan):
         return exact_rows(plan.problem, plan.features, plan.request)
+
+    def _least_evaluations(self, n_rows, n_features):
+        effort = Effort.of(self)
+        if getattr(self, "scoring", None) is not None:  # which asks for X itself, too
+            return 2 * n_rows + 2 * n_rows * n_features
+        whole = getattr(self, "contrast", None) == "range" or self.estimation == "rows"
+        of_feature = LEAST_ROWS * n_rows if whole else effort.least_evaluations(n_rows)
+        return n_rows + n_features * of_feature
 
     def _moved_rows(self, problem, features):
         contrast = getattr(self, "contrast", "observed")

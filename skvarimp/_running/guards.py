@@ -200,7 +200,11 @@ class Budget:
     ----------
     spent : int
         Rows asked for so far.
+    enough : int or None
+        How many rows would do, with what is known before the first.
     """
+
+    enough = None
 
     def __init__(self, most):
         self.most, self.limit, self.spent = most, most, 0
@@ -215,19 +219,33 @@ class Budget:
         if self.spent + n_rows > self.limit:
             raise OverBudget(
                 f"The model has been asked for {self.spent} rows and needs {n_rows} "
-                f"more, but max_evaluations={self.most}. Use a larger max_evaluations, "
-                "or pass fewer rows of X."
+                f"more, but max_evaluations={self.most}. Pass fewer rows of X, or use "
+                f"{self._more()}."
             )
         self.spent += n_rows
 
-    def require(self, needed):
-        """Raise where the rows left do not allow the fewest draws of every feature."""
+    def _more(self):
+        """What `max_evaluations` to use, as far as that is known."""
+        if self.enough is None or self.enough <= self.most:
+            return "a larger max_evaluations"
+        return f"max_evaluations={self.enough}"
+
+    def require(self, needed, enough=0):
+        """Raise where the rows left do not allow the fewest draws of every feature.
+
+        Parameters
+        ----------
+        needed : int
+            Rows without which nothing is known.
+        enough : int, default=0
+            Rows without which errors are not known, if they are more.
+        """
         if needed > self.left:
             raise OverBudget(
                 f"max_evaluations={self.most} leaves {self.left} rows after the first "
                 f"{self.spent}, and the fewest draws of every feature take {needed}. "
                 "Pass fewer rows of X, fewer `features`, or max_evaluations="
-                f"{self.spent + needed}."
+                f"{self.spent + max(needed, enough)}."
             )
 
     def restart(self, measure, spent):

@@ -1,5 +1,7 @@
 """A limit on the rows that a model is asked to predict."""
 
+import re
+
 import numpy as np
 import pytest
 from callback_recorder import Recorder
@@ -15,6 +17,7 @@ from sklearn.ensemble import (
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -162,11 +165,51 @@ def test_what_reads_a_model_counts(model, monkeypatch):
             assert imp.estimation_ == "exact"
 
 
+ADVISED = [
+    SensitivityImportance(),
+    SensitivityImportance(estimation="rows"),
+    SensitivityImportance(contrast="range", grid="all", estimation="rows"),
+    PermutationImportance(),
+    PermutationImportance(scoring="r2"),
+    PermutationImportance(conditional="residuals"),
+    ShapleyImportance(),
+    ShapleyImportance(loss="squared_error", n_repeats=30),
+]
+
+
+@pytest.mark.parametrize("importance", ADVISED, ids=str)
+@pytest.mark.parametrize("most", [50, 150, 300])
+def test_the_limit_that_an_error_advises_is_enough(importance, most):
+    """At once, and for standard errors, too."""
+    model = KNeighborsRegressor().fit(X, Y)
+    imp = clone(importance).set_params(random_state=0, max_evaluations=most)
+    with pytest.raises(ValueError, match="max_evaluations=") as raised:
+        imp.fit(model, X, Y)
+    advised = int(re.findall(r"max_evaluations=(\d+)", str(raised.value))[-1])
+    assert advised > most
+    imp.set_params(max_evaluations=advised).fit(model, X, Y)
+    assert np.all(np.isfinite(imp.standard_errors_))
+    assert np.all(imp.monte_carlo_errors_ > 0)
+
+
+def test_one_repeat_has_no_errors():
+    """A warning says so, and what would give them."""
+    model = KNeighborsRegressor().fit(X, Y)
+    imp = ShapleyImportance(random_state=0, max_evaluations=3000)
+    with pytest.warns(ImportanceWarning, match="After one repeat.*=(4100), or more"):
+        imp.fit(model, X)
+    assert imp.standard_errors_ is None
+    assert imp.set_params(max_evaluations=4100).fit(model, X).standard_errors_.min() > 0
+    imp.set_params(max_evaluations=None, n_repeats=1)
+    with pytest.warns(ImportanceWarning, match="After one repeat.*n_repeats=2, or"):
+        imp.fit(model, X)
+
+
 def test_errors_say_how_many_rows_it_takes():
     """Before the model is asked for a moved row."""
     model = Counted()
     for most, message in [
-        (99, "asked for 0 rows and needs 100 more"),
+        (99, "asked for 0 rows and needs 100 more.*use max_evaluations=580."),
         (500, "fewest draws of every feature take 480.*max_evaluations=580"),
     ]:
         imp = SensitivityImportance(scale=None, max_evaluations=most)
@@ -327,6 +370,7 @@ SHARES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:After one repeat")
 @pytest.mark.parametrize("name", SHARES)
 @pytest.mark.parametrize("most", [2500, 5001, 20_000])
 def test_shares_keep_to_the_limit(name, most):
@@ -385,7 +429,7 @@ def test_exact_shares_within_a_limit():
         imp.fit(model, few)
     assert model.rows == 100
     imp.set_params(estimation="sampled", max_evaluations=400)
-    with pytest.raises(ValueError, match=r"take 400.*max_evaluations=500"):
+    with pytest.raises(ValueError, match=r"take 400.*max_evaluations=900"):
         imp.fit(model, few)
 
 
@@ -408,6 +452,7 @@ def short(value):
     ),
     ids=short,
 )
+@pytest.mark.filterwarnings("ignore:After one repeat")
 def test_what_shares_read_of_a_model_counts(model, estimation, monkeypatch):
     """Probes, within any limit."""
     model = clone(model).fit(X, Y)

@@ -197,6 +197,7 @@ def row_shares(family, components, residuals):
     return shares
 
 
+LEAST_REPEATS = 2  # of which one knows how much they differ
 MIN_REPEATS = 4  # before an error of drawing is trusted, and for the rows as donors
 
 
@@ -216,7 +217,7 @@ def estimate(game, units, measure):
         return repeats  # nothing is left to draw
     if game.coalitions.draws_donors:
         rows_left, each = drawing_budget(measure), game.rows_of_repeat
-        rows_left.require(each)
+        rows_left.require(each, min(n_repeats, LEAST_REPEATS) * each)
         n_repeats = int(min(n_repeats, rows_left.left / max(each, 1)))
     elif game.complete:
         n_repeats = MIN_REPEATS

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from skvarimp._data.table import together
 from skvarimp._measures.evaluations import CountsEvaluations, exact_rows
-from skvarimp._measures.joint.game import Game, estimate
+from skvarimp._measures.joint.game import LEAST_REPEATS, Game, estimate
 from skvarimp._measures.joint.statistics import check_disjoint
 from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import ALL
@@ -253,6 +253,9 @@ default="auto"
         response = plan.problem.response(plan.features)
         return n_rows + exact_rows(plan.problem, joint, ALL, response)
 
+    def _least_evaluations(self, n_rows, n_features):
+        return n_rows + LEAST_REPEATS * 4 * n_rows * n_features
+
     def _moved_rows(self, problem, features):
         plan = clone(self).set_params(loss=None)._plan(problem, features)
         return self._exact_rows(plan)
@@ -285,9 +288,21 @@ default="auto"
                     f"{self.n_repeats}, a larger max_evaluations than "
                     f"{self.max_evaluations}, or a larger tol."
                 )
+        if repeats.n == 1:
+            self._warn_of_one_repeat(game)
         self._add_directions(plan, outcome, self.keep_rows)
         self._store_outcome(plan, outcome)
         self.total_ = float(self.importances_.sum())
+
+    def _warn_of_one_repeat(self, game):
+        """Say why there are no errors, and what to change."""
+        text = "After one repeat standard errors and errors of drawing are not known."
+        if self.n_repeats < LEAST_REPEATS:
+            text += f" Use n_repeats={LEAST_REPEATS}, or more."
+        elif game.rows_of_repeat > budget().left:
+            needed = budget().spent + game.rows_of_repeat
+            text += f" Use max_evaluations={needed}, or more."
+        warn(text)
 
     def _quantity(self):
         of_what = "predictions" if self.loss is None else "y"
