@@ -44,7 +44,8 @@ def importance_difference(
     -------
     ImportanceDifferences
         First minus second with intervals and two-sided p-values, the largest absolute
-        difference first; `to_frame()` and `plot()`.
+        difference first; `to_frame()` and `plot()`. NaN for features that have one
+        value in all rows of both: these rows say nothing of them.
 
     Raises
     ------
@@ -85,6 +86,9 @@ def importance_difference(
     else:
         terms = _together(ours, theirs, psi, other)
         freedom = min(ours.units.freedom, theirs.units.freedom)
+    unknown = _constant(first, ours) & _constant(second, theirs)[order]
+    difference = np.where(unknown, np.nan, difference)
+    terms = np.where(unknown[:, np.newaxis], np.nan, terms)
     drawn = np.hypot(drawing_errors(first), drawing_errors(second)[order])
     error, skew = error_and_skewness(terms, drawn)
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
@@ -126,6 +130,19 @@ def _difference_of(one, other):
         what += f", each of which is {definition_of(one)}"
         return replace(one.quantity, label=label, definition=what, unit="", share_of="")
     return Quantity(label, what)
+
+
+def _constant(importance, rows):
+    """Features all of whose columns have one value in the rows, (n_features,)."""
+    columns = getattr(importance, "_feature_columns", None)
+    if columns is None:  # of a pipeline, which is measured by columns of X
+        columns = [[j] for j in range(len(importance.features_))]
+    return np.array(
+        [
+            len(of_feature) > 0 and bool(np.all(rows.constant[list(of_feature)]))
+            for of_feature in columns
+        ]
+    )
 
 
 def _matching(names, others):

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from skvarimp._data.base_table import column_names
 from skvarimp._data.table import as_table, check_fitted
-from skvarimp._measures.rows import fingerprint, store_rows
+from skvarimp._measures.rows import constant_columns, fingerprint, store_rows
 from skvarimp._models.registry import unwrapped
 from skvarimp._models.transformers import NO_SOURCE, NotColumnwise, sources
 
@@ -111,11 +111,13 @@ def fit_behind_transformers(
             setattr(measure, name, of_input)
     how = {}
     if of_rows:
+        some = table.take(np.flatnonzero(inner._rows.kept))
         rows = replace(
             inner._rows,
             influences=by_input(inner._rows.influences.T).T,
             contributions=by_input(inner._rows.contributions.T).T,
-            fingerprint=fingerprint(table.take(np.flatnonzero(inner._rows.kept))),
+            fingerprint=fingerprint(some),
+            constant=constant_columns(some),
         )
         errors = rows.units.error(rows.influences.T)
         how = {"standard_errors": errors, "units": rows.units}

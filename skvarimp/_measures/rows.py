@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.base_table import is_missing
 from skvarimp._data.statistics import Units
 from skvarimp._response.reductions import State
 from skvarimp._response.walk import sample_of
@@ -45,6 +46,8 @@ class Rows:
         Equal for fits on the same rows.
     effects : ndarray of shape (n_features, n_outputs, n_rows) or None
         Each row's response minus its mean as the feature moves.
+    constant : ndarray of shape (n_columns,), bool, or None
+        Which columns of X have one value in these rows, which then say nothing of it.
     """
 
     influences: np.ndarray
@@ -53,6 +56,7 @@ class Rows:
     kept: np.ndarray
     fingerprint: str
     effects: np.ndarray | None = None
+    constant: np.ndarray | None = None
 
     @classmethod
     def of(cls, problem, outcome):
@@ -68,6 +72,7 @@ class Rows:
             problem.kept,
             fingerprint(problem.table),
             outcome.effects,
+            constant_columns(problem.table),
         )
 
     @property
@@ -171,6 +176,22 @@ def fingerprint(table):
         for digest, array in zip(digests, stored):
             digest.update(np.ascontiguousarray(array))
     return "".join(digest.hexdigest() for digest in digests)
+
+
+def constant_columns(table):
+    """Which columns have one value in all rows, (n_columns,); missing is a value."""
+    return np.array([is_constant(table.column(j)) for j in range(table.n_columns)])
+
+
+def is_constant(column):
+    """Whether all values of a column, (n_rows,), are equal, or all are missing."""
+    if column.dtype.kind == "O":
+        first = column[0]
+        if is_missing(first):
+            return all(map(is_missing, column))
+        return not any(is_missing(value) or value != first for value in column)
+    same = (column == column[0]) | ((column != column) & (column[0] != column[0]))
+    return bool(same.all())
 
 
 def rows_of(importance):

@@ -9,12 +9,14 @@ from literal import skewness, standard_error
 from roundoff import roundoff
 from scipy import sparse, stats
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 from skvarimp import (
     ALEImportance,
     DerivativeImportance,
     FIRMImportance,
+    ImpurityImportance,
     PartialDependenceImportance,
     PermutationImportance,
     RowsDisplay,
@@ -590,3 +592,53 @@ def test_intervals_cover_the_population_value(kind, weighted):
         inside.append((lower <= truth) & (truth <= upper))
     covered = np.mean(inside, axis=0)
     assert np.all((covered >= 0.92) & (covered <= 0.97))
+
+
+CONSTANT = {
+    "moved": ALEImportance(keep_rows=True),
+    "pairs": SensitivityImportance(keep_rows=True),
+    "scorer": PermutationImportance(scoring="r2", keep_rows=True),
+    "unseen": ImpurityImportance(rows="unseen", keep_rows=True),
+    "conditional scores": FIRMImportance(keep_rows=True),
+}
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+@pytest.mark.parametrize("value", [2.0, np.nan])
+def test_constant_columns_of_both_are_not_known(name, value):
+    """A column of one value says nothing of how a model uses it; others keep theirs."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 3))
+    y = rows @ [1.0, 0.0, 1.0] + random.normal(size=200)
+    forest = RandomForestRegressor(5, max_depth=3, random_state=0).fit(rows, y)
+    rows[:100, 1] = value  # in one cohort, and then in both
+
+    def fitted_to(part):
+        return clone(CONSTANT[name]).fit(forest, rows[part], y[part])
+
+    first, second = slice(0, 100), slice(100, 200)
+    before = importance_difference(fitted_to(first), fitted_to(second)).to_frame()
+    assert before.set_index("feature").notna().all(axis=None)
+    rows[100:, 1] = value
+    found = importance_difference(fitted_to(first), fitted_to(second)).to_frame()
+    found = found.set_index("feature")
+    assert found.loc["x1"].drop("monte_carlo_error", errors="ignore").isna().all()
+    apart = found.drop(index="x1")
+    assert apart.notna().all(axis=None)
+    p_values = np.minimum(np.sort(apart["p_value"]) * [2, 1], 1)
+    p_values = np.maximum.accumulate(p_values)
+    np.testing.assert_allclose(np.sort(apart["adjusted_p_value"]), p_values)
+
+
+def test_features_of_constant_columns():
+    """A group is constant if all its columns are; objects and functions, too."""
+    frame = pd.DataFrame(
+        {"a": ["u"] * 40, "b": [None] * 40, "c": np.arange(40.0), "d": [1] * 40}
+    )
+    features = {"both": ["a", "b"], "some": ["c", "d"], "d": ["d"]}
+    measure = SensitivityImportance(features=features, keep_rows=True, scale=None)
+    first = measure.fit(lambda X: X["c"].to_numpy(), frame[:20])
+    second = clone(measure).fit(lambda X: X["c"].to_numpy(), frame[20:])
+    found = importance_difference(first, second).to_frame()
+    found = found.set_index("feature")["p_value"]
+    assert found.isna().to_dict() == {"both": True, "some": False, "d": True}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from numbers import Integral
 from typing import Literal
@@ -32,7 +32,7 @@ from skvarimp._measures.firm.estimate import (
 from skvarimp._measures.firm.features import Values, with_functions
 from skvarimp._measures.firm.gaussian import WAY_OUT, gaussian_estimates
 from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import Rows, fingerprint, store_rows
+from skvarimp._measures.rows import Rows, constant_columns, fingerprint, store_rows
 from skvarimp._models.gradients import linear_coefficients
 from skvarimp._models.labels import as_columns, encoded, indicators
 from skvarimp._models.model import (
@@ -254,6 +254,7 @@ default="auto"
         if self.features is None and self.feature_functions is not None:
             columns = []
         features = with_functions(columns, self.feature_functions, table)
+        self._feature_columns = [feature.columns for feature in features]
         model = self._model(estimator, y)
         check_length(y, table.n_samples)
         if model is None:
@@ -288,7 +289,7 @@ default="auto"
             )
             influences = np.full((table.n_samples, len(results.importances)), np.nan)
         rows = Rows(influences, None, scores.units, kept, fingerprint(table))
-        store_rows(self, rows)
+        store_rows(self, replace(rows, constant=constant_columns(table)))
 
     def _model(self, estimator, y):
         if estimator is None:

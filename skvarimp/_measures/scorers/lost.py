@@ -1,13 +1,19 @@
 """The score lost as columns are shuffled, with its errors."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 from sklearn.metrics import get_scorer
 
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import has_tags, rows_of_target
-from skvarimp._measures.rows import Rows, SampleUnits, fingerprint
+from skvarimp._measures.rows import (
+    Rows,
+    SampleUnits,
+    constant_columns,
+    fingerprint,
+)
 from skvarimp._measures.scorers.resamples import N_PAIRS
 from skvarimp._measures.scorers.stand_ins import (
     SMOOTH,
@@ -166,7 +172,9 @@ class ScoreLost:
         problem, weights = self.problem, np.full(N_PAIRS, 1.0 / N_PAIRS)
         units = SampleUnits(N_PAIRS, weights, weights, of_rows=problem.units)
         seen = fingerprint(problem.table)
-        return Rows(influences.T, None, units, problem.kept, seen)
+        constant = constant_columns(problem.table)
+        found = Rows(influences.T, None, units, problem.kept, seen)
+        return replace(found, constant=constant)
 
     def lend_response(self, problem, features):
         """Let a problem use the response that scores were found by, if there is one."""
