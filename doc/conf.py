@@ -62,6 +62,9 @@ sphinx_gallery_conf = {
     "doc_module": ("skvarimp",),
     "backreferences_dir": "generated/backreferences",
     "image_scrapers": ("matplotlib",),
+    "image_srcset": ["2x"],
+    "thumbnail_size": (560, 392),
+    "nested_sections": False,
     "plot_gallery": "True",
     "download_all_examples": False,
     "show_signature": False,
@@ -74,7 +77,7 @@ sphinx_gallery_conf = {
 plot_include_source = True
 plot_html_show_source_link = False
 plot_html_show_formats = False
-plot_formats = [("png", 110)]
+plot_formats = ["svg"]  # sharp at every size
 plot_basedir = str(Path(__file__).parent)
 plot_working_directory = tempfile.mkdtemp()
 

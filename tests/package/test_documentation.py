@@ -140,9 +140,51 @@ def test_a_report_in_five_minutes(tmp_path, monkeypatch):
 
 def test_gallery_stays_small():
     """Scripts of fewer than 100 lines."""
-    scripts = sorted(EXAMPLES.glob("*.py"))
+    scripts = sorted(EXAMPLES.rglob("*.py"))
     for script in scripts:
         assert len(script.read_text("utf8").splitlines()) < 100, script.name
+
+
+RECIPES = sorted((EXAMPLES / "recipes").glob("*.py"))
+
+
+def test_every_display_has_a_recipe():
+    """Twenty or more, each of which begins with the plain picture."""
+    names = re.findall(r"^   (\w+Display)$", (DOC / "api.rst").read_text(), re.M)
+    made_by = {
+        "CurvesDisplay": "plot_curves",
+        "AssociationDisplay": "plot_association",
+        "SelectionPathDisplay": "plot_path",
+        "AllRelevantDisplay": "plot_history",
+        "ComparisonDisplay": "compare_importances",
+        "ImportanceDisplay": "SensitivityImportance",
+        "MatrixDisplay": "InteractionImportance",
+        "FoldsDisplay": "importance_across_folds",
+        "CandidatesDisplay": "importance_across_candidates",
+        "NullDisplay": "null_importances",
+        "RowsDisplay": "RowsDisplay",
+        "DendrogramDisplay": "correlated_groups",
+        "MotifDisplay": "plot_motif",
+        "OligomerHeatmapDisplay": "PositionalOligomerImportance",
+    }
+    texts = [recipe.read_text("utf8") for recipe in RECIPES]
+    for name in names:
+        assert any(made_by[name] in text for text in texts), name
+    assert len(RECIPES) >= 20
+    for recipe, text in zip(RECIPES, texts):
+        first = re.search(r"\.(plot\w*)\(|(\w+Display)\.", text)
+        assert first[1] in ("plot", "plot_path", "plot_history"), recipe.name
+        assert len(text.splitlines()) <= 40, recipe.name
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
+def test_recipes_run(recipe):
+    """Without a warning."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    exec(compile(recipe.read_text("utf8"), recipe.name, "exec"), {})
+    assert plt.get_fignums()
+    plt.close("all")
 
 
 def test_readme_has_two_commands():

@@ -38,7 +38,7 @@ def test_the_site_is_built_without_a_network():
     for page in pages():
         text = (DOC / f"{page}.rst").read_text("utf8")
         assert not re.search(r"(image|figure|include|literalinclude):: *\w+://", text)
-    for script in EXAMPLES.glob("*.py"):
+    for script in EXAMPLES.rglob("*.py"):
         assert not re.search(r"fetch_|urlopen|https?://", script.read_text("utf8"))
 
 
