@@ -221,7 +221,7 @@ def importance_by_cohort(
     Raises
     ------
     ValueError
-        If the importance has kept no rows or is no mean over rows, or if the labels
+        If the importance has kept no rows or is not a mean over rows, or if the labels
         have another length than X.
 
     Notes
@@ -251,8 +251,8 @@ def importance_by_cohort(
     rows, drawn = rows_of(importance), drawing_errors(importance)
     if rows.contributions is None:
         raise ValueError(
-            f"The importance of {type(importance).__name__} is no mean over rows, so "
-            "cohorts have none. Fit it to the rows of each cohort and use "
+            f"The importance of {type(importance).__name__} is not a mean over rows, "
+            "so cohorts have none. Fit it to the rows of each cohort and use "
             "importance_difference."
         )
     labels = check_labels(cohorts, len(rows.kept), "cohorts")[rows.kept]

@@ -75,7 +75,7 @@ default="auto"
     influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : None
-        The importance is no mean over rows.
+        The importance is not a mean over rows.
     curves_ : dict
         Feature name -> (edges of shape (n_edges,), ascending; accumulated local effects
         of shape (n_edges,), or (n_edges, n_outputs) of several outputs).

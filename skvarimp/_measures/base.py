@@ -354,7 +354,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         confidence : float, default=0.95
-            Share of samples in which an interval holds the true importance.
+            Share of samples in which an interval contains the true importance.
 
         Returns
         -------

@@ -247,7 +247,7 @@ default=None
         if estimation == "sampled" and self.contrast == "range":
             raise ValueError(
                 "estimation='sampled' cannot estimate contrast='range': the largest "
-                "response is no mean of draws. Use estimation='rows' or 'exact'."
+                "response is not a mean of draws. Use estimation='rows' or 'exact'."
             )
         grid = self.grid
         if isinstance(grid, str) and grid == "auto":

@@ -236,7 +236,7 @@ def not_poolable(measure, rows, held_out, n_samples):
     if "keep_rows" not in measure.get_params(deep=False):
         return f"{name} has no influences of single rows"
     if getattr(measure, "scoring", None) is not None:
-        return "a score is no mean over rows: use `loss`"
+        return "a score is not a mean over rows: use `loss`"
     if measure._without_rows:
         return f"{name}: {measure._without_rows}"
     times = np.bincount(np.concatenate(held_out), minlength=n_samples)

@@ -180,7 +180,7 @@ class Importances:
         Parameters
         ----------
         confidence : float, default=None
-            Share of samples in which an interval holds the true importance. None: the
+            Share of samples in which an interval contains the true importance. None: the
             attribute `confidence`, 0.95.
 
         Returns

@@ -320,7 +320,7 @@ def test_bad_cohorts_are_named(sensitivity):
         importance_by_cohort(sensitivity, ["a"] * 3).to_frame()
     with pytest.raises(ValueError, match="missing values"):
         importance_by_cohort(sensitivity, [None] + ["a"] * (N - 1)).to_frame()
-    with pytest.raises(ValueError, match="no mean over rows"):
+    with pytest.raises(ValueError, match="not a mean over rows"):
         importance_by_cohort(fitted(1.0), ["a", "b"] * (N // 2)).to_frame()
 
 

@@ -393,7 +393,7 @@ def test_ranks_and_differences_from_the_samples():
     by_loss.fit(CLASSIFIER, X, y)
     with pytest.raises(ValueError, match="one by a loss and the other by a scorer"):
         importance_difference(first, by_loss).to_frame()
-    with pytest.raises(ValueError, match="no mean over rows"):
+    with pytest.raises(ValueError, match="not a mean over rows"):
         importance_by_cohort(first, np.arange(len(X)) % 2).to_frame()
 
 

@@ -305,7 +305,7 @@ BAD_PARAMETERS = [
     (dict(grid=True), ValueError, "grid"),
     (dict(grid=[[1.0]], features=[0]), ValueError, "1-d array"),
     (dict(grid=["a"], features=[0]), ValueError, "finite numbers"),
-    (dict(contrast="range", estimation="sampled"), ValueError, "no mean of draws"),
+    (dict(contrast="range", estimation="sampled"), ValueError, "not a mean of draws"),
 ]
 
 

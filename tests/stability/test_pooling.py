@@ -129,7 +129,7 @@ NOT_POOLED = {
     "training rows": ({"rows": "training"}, "training rows"),
     "scores": (
         {"measure": PermutationImportance(scoring="r2")},
-        "no mean over rows",
+        "not a mean over rows",
     ),
     "a function": (
         {"measure": lambda m, X, y: m.coef_},

@@ -240,7 +240,7 @@ class Values:
         return F, levels
 
     def _are_levels(self, feature, values):
-        """Whether values are no numbers, or numbers that are names of categories."""
+        """Whether values are not numbers, or are numbers that name categories."""
         if values.dtype.kind not in "fbiu":
             return True
         if values.dtype.kind == "b" or not feature.columns:

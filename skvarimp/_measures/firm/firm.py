@@ -123,7 +123,7 @@ default="auto"
     influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : None
-        The importance is no mean over rows.
+        The importance is not a mean over rows.
     ranking_ : ndarray of shape (n_features,)
         1 = most important.
     directions_ : ndarray of shape (n_features,) or None

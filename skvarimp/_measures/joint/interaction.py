@@ -58,8 +58,8 @@ class InteractionImportance(ResponseImportance):
 
     From the partial dependence of the response on two inputs at once, F_jk(v, u): how
     the flatness along one input changes with the other (Greenwell et al., section
-    3.2), or how much of its variance is no sum of the two single partial dependences
-    (Friedman's H).
+    3.2), or how much of its variance is not the sum of the two single partial
+    dependences (Friedman's H).
 
     Parameters
     ----------
