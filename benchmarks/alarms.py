@@ -56,7 +56,8 @@ def year(random, kind, named, change=None):
         rows = month(random, draw[kind](), effects)
         if kind == "new" and named:
             rows = *rows[:2], rows[2] + (m + 1) * CUSTOMERS  # nobody has come before
-        table = importance_difference(fitted(model, rows, named), reference)
+        found = importance_difference(fitted(model, rows, named), reference)
+        table = found.to_frame()
         plain.append(table["p_value"].min())
         adjusted.append(table["adjusted_p_value"].min())
     return np.array(plain), np.array(adjusted)

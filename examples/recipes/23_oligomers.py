@@ -27,3 +27,8 @@ importance.plot()
 # One word and its neighbours along the sequence.
 
 importance.plot_motif("GATT")
+
+# %%
+# Letters as tall as their importance.
+
+importance.plot_logo()
