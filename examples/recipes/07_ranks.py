@@ -8,7 +8,7 @@ The first two inputs may change places.
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 
-from skvarimp import ImportanceDisplay, SensitivityImportance, rank_intervals
+from skvarimp import SensitivityImportance, rank_intervals
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 forest = RandomForestRegressor(50, min_samples_leaf=5, random_state=0).fit(X, y)
@@ -18,4 +18,4 @@ importance.plot()
 # %%
 # The ranks that the data allow stand at the right.
 
-ImportanceDisplay.from_ranks(rank_intervals(importance))
+rank_intervals(importance).plot()

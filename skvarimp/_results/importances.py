@@ -180,8 +180,8 @@ class Importances:
         Parameters
         ----------
         confidence : float, default=None
-            Share of samples in which an interval contains the true importance. None: the
-            attribute `confidence`, 0.95.
+            Share of samples in which an interval contains the true importance. None:
+            the attribute `confidence`, 0.95.
 
         Returns
         -------

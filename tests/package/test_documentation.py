@@ -162,6 +162,8 @@ def test_every_display_has_a_recipe():
         "FoldsDisplay": "importance_across_folds",
         "CandidatesDisplay": "importance_across_candidates",
         "NullDisplay": "null_importances",
+        "RanksDisplay": "rank_intervals",
+        "DifferencesDisplay": "importance_difference",
         "RowsDisplay": "RowsDisplay",
         "DendrogramDisplay": "correlated_groups",
         "MotifDisplay": "plot_motif",
