@@ -165,8 +165,12 @@ def rearranged(estimator, seen):
 
 
 def renumbered(name, value, seen):
-    """The value of one parameter that speaks of columns of X."""
-    return _Editor(seen)._edited(name, value, seen)
+    """The value of one parameter that speaks of columns, perhaps of a step's.
+
+    Those of a step in a pipeline must name columns of X.
+    """
+    step, _, of_step = name.rpartition("__")
+    return _Editor(seen)._edited(of_step, value, None if step else seen)
 
 
 class _Editor:

@@ -59,7 +59,9 @@ class RefitsEstimator(MetaEstimatorMixin, BaseEstimator):
         **params : dict
             Without metadata routing: `sample_weight` for the estimator, the
             measure and the scorer, and `groups` for the splitter, as far as the
-            instance has them. With routing, what those request.
+            instance has them. With routing, what those request. What the estimator's
+            `fit` takes that is not per row, such as `categorical_feature`, reaches it;
+            columns in it are renumbered where columns are dropped.
 
         Returns
         -------

@@ -38,7 +38,7 @@ def importance_across_folds(
     rows: Literal["held_out", "training"] = "held_out",
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    params: Mapping[str, ArrayLike] | None = None,
+    params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callbacks: Any = None,
@@ -76,7 +76,8 @@ def importance_across_folds(
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter, such as `GroupKFold`.
     params : dict, default=None
-        Further metadata, one value per row, with scikit-learn's metadata routing on.
+        Further metadata, one value per row, with scikit-learn's metadata routing on;
+        and what the estimator's `fit` takes that is not per row.
     n_jobs : int, default=None
         Number of joblib workers over the folds. The numbers do not depend on it.
     random_state : int, RandomState, Generator or None, default=None

@@ -49,7 +49,7 @@ def leave_out_importances(
     removal: Literal["auto", "drop", "constant"] = "constant",
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    params: Mapping[str, ArrayLike] | None = None,
+    params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callbacks: Any = None,
@@ -98,7 +98,8 @@ default="auto"
         `params` routes to the splitter. Folds given as an iterable do not name theirs:
         a warning says so where `groups` is None.
     params : dict, default=None
-        Further metadata, one value per row, with scikit-learn's metadata routing on.
+        Further metadata, one value per row, with scikit-learn's metadata routing on;
+        and what the estimator's `fit` takes that is not per row.
     n_jobs : int, default=None
         Number of joblib workers over folds and features. The numbers do not depend on
         it.

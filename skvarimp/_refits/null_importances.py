@@ -59,7 +59,7 @@ def null_importances(
     strata: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    params: Mapping[str, ArrayLike] | None = None,
+    params: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     callbacks: Any = None,
@@ -105,7 +105,8 @@ def null_importances(
     groups : array-like of shape (n_samples,), default=None
         Labels for the splitter of `cv`. They stay with the rows of X.
     params : dict, default=None
-        Further metadata, one value per row, with scikit-learn's metadata routing on.
+        Further metadata, one value per row, with scikit-learn's metadata routing on;
+        and what the estimator's `fit` takes that is not per row.
         It stays with the rows of X.
     n_jobs : int, default=None
         Number of joblib workers over the permutations. The numbers do not depend on

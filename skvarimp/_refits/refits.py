@@ -98,7 +98,7 @@ class Refits:
         """The estimator, cloned with seeds and fitted; see `cloned`."""
         target = () if self.y is None else (self.y,)
         estimator = cloned(self.estimator, random)
-        estimator.fit(self.table.native, *target, **self.passed.fit)
+        estimator.fit(self.table.native, *target, **self.passed.to_fit)
         return estimator
 
     def rows_to_measure(self, train, rows):

@@ -204,7 +204,8 @@ def _for_columns(refits, before, sources):
         value = measure.get_params(deep=False).get(name)
         if value is not None:
             measure = clone(measure).set_params(**{name: renumbered(name, value, seen)})
-    return replace(refits, estimator=estimator, measure=measure)
+    passed = refits.passed.for_columns(seen)
+    return replace(refits, estimator=estimator, measure=measure, passed=passed)
 
 
 def _against_dropping(estimator, table):

@@ -322,7 +322,7 @@ class ImportanceEstimator(Delegating, RefitsEstimator):
 
     def _fit(self, refits):
         X, y, passed = refits.table.native, refits.y, refits.passed
-        self.estimator_ = clone(self.estimator).fit(X, y, **passed.fit)
+        self.estimator_ = clone(self.estimator).fit(X, y, **passed.to_fit)
         fit = refits.measure.fit
         self.measure_ = fit(self.estimator_, X, y, **passed.measure)
         self.feature_importances_ = np.array(self.measure_.importances_)
