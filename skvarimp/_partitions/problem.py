@@ -271,6 +271,11 @@ class MovesToDonors(Moves):
             [request.categorical for request in requests],
         )
 
+    @property
+    def by_column(self):
+        """None does: the values are not those of the rows that move."""
+        return np.zeros(len(self.features), dtype=bool)
+
     def __getitem__(self, position):
         move = super().__getitem__(position)
         if (rows := move.donors) is not None:

@@ -19,8 +19,10 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.multioutput import MultiOutputRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from skvarimp import (
@@ -391,6 +393,48 @@ def test_all_rows_move_to_the_values_of_donors(few_donors, numbers):
                 found.importances_, expected, rtol=0, atol=1e-11 * size
             )
             assert f"{N_DONORS} of {len(X)} rows" in found.response_path_
+
+
+class BlackBox:
+    """A regressor of which only the predictions are known."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def predict(self, X):
+        """Those of the model."""
+        return self.model.predict(X)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ridge(),
+        SVR(),
+        make_pipeline(StandardScaler(), Ridge()),
+        make_pipeline(StandardScaler(), HistGradientBoostingRegressor(max_iter=5)),
+        RandomForestRegressor(5, max_depth=5, random_state=0),
+        PoissonRegressor(),
+    ],
+    ids=str,
+)
+def test_known_models_as_black_boxes(model, few_donors, numbers):
+    """What is known of a model does not change what its rows move to."""
+    X, y, weight = numbers
+    model = clone(model).fit(X[:60], y[:60])
+    rows, target, weights = map(in_parts, (X, y, weight))
+    for measure in (MEASURES[0], MEASURES[6], SobolImportance()):
+        fits = [
+            clone(measure)
+            .set_params(features=[0, 4])
+            .fit(watched, rows, target, sample_weight=weights)
+            for watched in (model, BlackBox(model))
+        ]
+        size = np.abs(fits[1].importances_).max()
+        for name, rtol in (("importances_", 1e-9), ("standard_errors_", 1e-6)):
+            known, asked = (getattr(fit, name) for fit in fits)
+            np.testing.assert_allclose(known, asked, rtol=rtol, atol=rtol * size)
 
 
 def test_the_scale_is_that_of_all_rows(few_donors, numbers, monkeypatch):
