@@ -42,7 +42,12 @@ from skvarimp._data.table import (
     column_position,
     resolve_features,
 )
-from skvarimp._measures.scorers.stand_ins import SMOOTH, Permuted, Responses, StandIn
+from skvarimp._measures.scorers.proxies import (
+    SMOOTH,
+    Permuted,
+    PredictionProxy,
+    Responses,
+)
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.private_sklearn import check_arguments
@@ -322,7 +327,7 @@ def _moved_feature(features, table):
     return Feature("moved", columns, len(columns) > 1)
 
 
-class _Unmoved(StandIn):
+class _Unmoved(PredictionProxy):
     """Stands for a fitted estimator where scikit-learn makes a grid and checks input.
 
     Whatever the rows, its outputs are those of the first row of X, a `Table`.

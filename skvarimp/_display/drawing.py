@@ -14,7 +14,7 @@ from skvarimp._display.texts import (
     TextRoom,
     points,
     text_inches,
-    told_apart,
+    unique_names,
     words_of,
     wrapped,
 )
@@ -151,7 +151,7 @@ def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
     """
     width = ax.figure.get_figwidth() if own_figure else inches(ax)[0]
     em = points("small") / 72
-    labels = told_apart(labels, TextRoom(width - 4.0 * em, 2, SMALL))
+    labels = unique_names(labels, TextRoom(width - 4.0 * em, 2, SMALL))
     n = _legend_columns(labels, width / em)
     style = {"ncols": n, "fontsize": "small"}
     style |= {"frameon": False, "columnspacing": 1.2}

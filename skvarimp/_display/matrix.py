@@ -41,7 +41,7 @@ from skvarimp._display.texts import (
     line_inches,
     points,
     text_inches,
-    told_apart,
+    unique_names,
 )
 from skvarimp._types import Axes
 
@@ -163,7 +163,7 @@ class MatrixDisplay:
         shown = np.sort(shown)
         matrix, n = matrix[np.ix_(shown, shown)], len(shown)
         names = [" ".join(str(self.names[e]).split()) for e in shown]
-        names = told_apart(names, room)
+        names = unique_names(names, room)
         ax = single_axes(ax, figsize, _size(names), title)
         self.ax_, self.figure_ = ax, ax.figure
         cells = _draw_cells(ax, matrix)

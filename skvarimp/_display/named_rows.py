@@ -33,7 +33,7 @@ from skvarimp._display.texts import (
     line_inches,
     points,
     text_inches,
-    told_apart,
+    unique_names,
 )
 from skvarimp._types import Axes
 
@@ -219,7 +219,7 @@ def row_names(feature_names, shown, room):
     shown : sequence of int
     room : TextRoom
     """
-    return told_apart([feature_names[e] for e in shown], room)
+    return unique_names([feature_names[e] for e in shown], room)
 
 
 def finish_rows(ax, names):

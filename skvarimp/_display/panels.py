@@ -20,7 +20,7 @@ from skvarimp._display.texts import (
     line_inches,
     points,
     text_inches,
-    told_apart,
+    unique_names,
     wrapped,
 )
 from skvarimp._display.times import as_times, on_axis
@@ -150,7 +150,7 @@ def _name_levels(axis, at, levels):
     texts = [_text_of(levels[c]) for c in named]
     flat = d == 0 and max(map(text_inches, texts), default=0.0) < 0.9 * pitch
     room = TextRoom(OF_NAMES * cell[1 - d], int(np.clip(pitch / line, 1, 2)))
-    axis.set_ticks([at[c] for c in named], texts if flat else told_apart(texts, room))
+    axis.set_ticks([at[c] for c in named], texts if flat else unique_names(texts, room))
     plain(axis.get_ticklabels())
     if d == 0 and not flat:
         for tick in axis.get_ticklabels():

@@ -29,7 +29,7 @@ from skvarimp._display.drawing import (
     size_texts,
 )
 from skvarimp._display.named_rows import SMALLEST, NamedRows
-from skvarimp._display.texts import TextRoom, points, text_inches, told_apart
+from skvarimp._display.texts import TextRoom, points, text_inches, unique_names
 from skvarimp._display.times import as_times
 from skvarimp._types import Matrix
 
@@ -270,7 +270,7 @@ def _name_levels(ax, place, levels, height):
     size = max(min(points("small"), 0.8 * row / max(n, 1)), SMALLEST)
     ems = LEVEL if cell_inches(ax)[0] < FULL_WIDTH else WIDE_LEVEL
     room = TextRoom(ems * size / 72, 1, partial(text_inches, size=size))
-    names = told_apart([name for name, _ in levels], room)
+    names = unique_names([name for name, _ in levels], room)
     for k, (name, (_, color)) in enumerate(zip(names, levels)):
         step = min(0.9 / n, 1.5 * size / row)
         at = 1.0, place + step * (k + 0.5 - 0.5 * n)

@@ -172,7 +172,7 @@ def wrapped(name, room):
     return _in_lines(_shortened(str(name), room), room)
 
 
-def told_apart(names, room):
+def unique_names(names, room):
     """Several names as `wrapped`; different names stay different.
 
     Those that would be equal are cut at another place, or numbered where that does not

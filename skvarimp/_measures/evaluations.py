@@ -14,7 +14,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.drawing import N_BINS
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 from skvarimp._types import AnyEstimator, Matrix
 
 

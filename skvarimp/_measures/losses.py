@@ -10,7 +10,7 @@ from skvarimp._data.table import has_tags
 from skvarimp._data.validation import is_structured
 from skvarimp._models.labels import as_columns, positions, watched
 from skvarimp._models.model import _last_step, is_exactly
-from skvarimp._response.further_reductions import (
+from skvarimp._response.losses import (
     AbsoluteErrorLoss,
     CallableLoss,
     DevianceLoss,

@@ -11,7 +11,7 @@ from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.labels import positions
 from skvarimp._models.readers.sklearn_trees import n_training_rows
 from skvarimp._response.drawing import StrataDraws
-from skvarimp._response.further_reductions import loss_of_rows
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import Effort, feature_seeds
 from skvarimp._response.walk import run_walk

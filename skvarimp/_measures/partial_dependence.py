@@ -25,7 +25,7 @@ from skvarimp._response.grid import QuantileGrid, kind_of
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
-from skvarimp._running.tasks import each, in_order
+from skvarimp._running.tasks import in_order, in_threads
 from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
 from skvarimp.exceptions import ResponseWarning
 
@@ -262,7 +262,7 @@ default="auto"
         found = zip(plan.features, outcomes[-1].curves or [])
         found = [pair for pair in found if pair[1] is not None]  # not stopped before
         grid = partial(self._grid_and_deciles, plan.problem, request=request)
-        grids = list(each(grid, [feature for feature, _ in found]))
+        grids = list(in_threads(grid, [feature for feature, _ in found]))
         for (feature, curve), (values, tenths) in zip(found, grids):
             if tenths is not None:
                 self.deciles_[feature.name] = tenths

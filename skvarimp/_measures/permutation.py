@@ -19,8 +19,8 @@ from skvarimp._measures.response_importance import (
     asks_for_residuals,
     given_the_others,
 )
-from skvarimp._measures.scorers.lost import ScoreLost
-from skvarimp._response.further_reductions import loss_of_rows
+from skvarimp._measures.scorers.score_drop import ScoreLost
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.rounds import Effort
 from skvarimp._types import (
     Conditional,

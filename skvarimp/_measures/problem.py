@@ -24,7 +24,6 @@ from skvarimp._models.model import Model
 from skvarimp._models.registry import serves_threads
 from skvarimp._response.contract import TIMES_DRAWN, BlackBoxResponse
 from skvarimp._response.drawing import StrataDraws
-from skvarimp._response.further_reductions import loss_of_rows
 from skvarimp._response.grid import (
     N_JOINT,
     N_QUANTILES,
@@ -34,8 +33,9 @@ from skvarimp._response.grid import (
     kind_of,
     make_move,
 )
-from skvarimp._response.lowering import Watched, respond
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.mean_curves import MeanCurve
+from skvarimp._response.probe import Watched, respond
 from skvarimp._response.rounds import (
     Effort,
     RowDraws,
@@ -48,7 +48,7 @@ from skvarimp._response.rounds import (
 )
 from skvarimp._response.walk import Walk, run_walk
 from skvarimp._running.guards import budget
-from skvarimp._running.tasks import Progress, each
+from skvarimp._running.tasks import Progress, in_threads
 
 QUICK = 2e7  # numbers written: about half a second
 MOST_KEPT = 2**24  # values of the curves of one feature at drawn rows
@@ -459,7 +459,7 @@ STATISTICS = {"pairs": gini_mean_difference, "range": lambda values, _: np.ptp(v
 
 def _of_each_block(estimator, function, blocks):
     """Call a function of each block: in threads, if the model serves them."""
-    return (each if serves_threads(estimator) else map)(function, blocks)
+    return (in_threads if serves_threads(estimator) else map)(function, blocks)
 
 
 def compared_with(model, target, base):

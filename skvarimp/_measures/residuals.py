@@ -25,7 +25,7 @@ from skvarimp._data.base_table import factorized, is_missing
 from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import as_table
-from skvarimp._response.further_moves import ResidualMove
+from skvarimp._response.conditional import ResidualMove
 from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import in_order

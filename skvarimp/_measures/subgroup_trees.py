@@ -21,7 +21,7 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeRegressor
 from skvarimp._data.base_table import dense, factorized, is_missing, numbers_if_possible
 from skvarimp._data.sparse_table import SparseTable
 from skvarimp._data.table import check_known
-from skvarimp._response.further_moves import Subgroups
+from skvarimp._response.conditional import Subgroups
 from skvarimp._response.grid import kind_of
 from skvarimp._response.rounds import feature_seeds
 from skvarimp._running.tasks import in_order

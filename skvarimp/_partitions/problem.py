@@ -18,8 +18,8 @@ from skvarimp._models.model import Model
 from skvarimp._partitions.errors import extend_errors
 from skvarimp._partitions.passes import passed_over
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.further_reductions import loss_of_rows
 from skvarimp._response.grid import Moves
+from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import RowMean
 from skvarimp._response.walk import run_walk, sample_of, unknown_outcomes

@@ -6,7 +6,7 @@ J of the table:
     outputs[o, i]   = f_o(x_i)
     curves[o, i, k] = f_o(x_i with x_iJ := v_k)
 
-Each form has a response, which is entered in `lowering.py`. It must give `curves`. It
+Each form has a response, which is entered in `probe.py`. It must give `curves`. It
 may give more, where it knows a shorter way than the default:
 
 =========================== ==================================================

@@ -12,7 +12,7 @@ from skvarimp._response.mean_curves import directions
 from skvarimp._response.reductions import Outcome, Sample, State
 from skvarimp._response.shape import Dense, Margins, Merging, reduced
 from skvarimp._running.memory import BLOCK, Memo, even_slices, working_bytes
-from skvarimp._running.tasks import each, in_order
+from skvarimp._running.tasks import in_order, in_threads
 
 UNSETTLED = {"auto", "range"}  # statistics that `Reduction.for_kind` looks at
 
@@ -348,7 +348,7 @@ def finished_positions(walk, n_jobs=None):
     finish = partial(finished, walk)
     with closing(_arriving(walk, n_jobs)) as arriving:
         for merged in arriving:
-            yield from each(finish, merged)
+            yield from in_threads(finish, merged)
 
 
 def merged_states(walk, n_jobs=None):

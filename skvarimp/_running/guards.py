@@ -333,7 +333,7 @@ WORKERS = ContextVar("workers", default=None)  # of the current block; None: one
 
 @contextmanager
 def working(n_jobs):
-    """Let a block use as many threads as joblib has workers, see `tasks.each`."""
+    """Let a block use as many threads as joblib has workers, see `tasks.in_threads`."""
     workers = Workers(n_jobs)
     token = WORKERS.set(workers)
     try:

@@ -227,7 +227,7 @@ def in_order(function, tasks, arguments=(), n_jobs=None, prefer=None):
                 results.close()
 
 
-def each(function, items):
+def in_threads(function, items):
     """Yield function(item) for each of the items, in their order.
 
     Threads share the work if the fit has several workers. It suits work that lets go

@@ -11,7 +11,7 @@ from skvarimp._display.texts import (  # noqa: E402
     TextRoom,
     block_inches,
     text_inches,
-    told_apart,
+    unique_names,
     wrapped,
 )
 
@@ -68,9 +68,9 @@ def test_where_lines_end(name, lines):
 def test_names_lose_whole_words_from_their_middle():
     """Never all but the last: a name that is cut does not look like another name."""
     names = ["total_serum_cholesterol_at_visit_1", "region = north + urban, as is 2"]
-    short = told_apart(names, TextRoom(15, 1, len))
+    short = unique_names(names, TextRoom(15, 1, len))
     assert short == ["total_…_visit_1", "region = … is 2"]
-    assert told_apart(["low HDL", "HDL"], FIVE) == ["lo…DL", "HDL"]
+    assert unique_names(["low HDL", "HDL"], FIVE) == ["lo…DL", "HDL"]
     assert wrapped("abcdefghij", FIVE) == "ab…ij"
 
 
@@ -79,18 +79,18 @@ def test_names_lose_whole_words_from_their_middle():
 def test_different_names_stay_different(kind, room):
     """However narrow; what they share gives way to where they differ."""
     names = names_of(40, kind)
-    short = told_apart(names, room)
+    short = unique_names(names, room)
     assert len(set(short)) == 40
     lines = [line for one in short for line in one.split("\n")]
     assert max(map(len, lines)) <= room.width
     for name, one in zip(names, short):
         assert one[0] == name[0]
     alike = [f"age of the patient, {k} years before the visit" for k in range(9)]
-    assert all(str(k) in one for k, one in enumerate(told_apart(alike, room)))
+    assert all(str(k) in one for k, one in enumerate(unique_names(alike, room)))
 
 
 def test_the_same_name_twice():
     """Is no reason to cut it elsewhere."""
-    short = told_apart(["abcdefghij"] * 2, FIVE)
+    short = unique_names(["abcdefghij"] * 2, FIVE)
     assert short[0] == short[1]
     assert np.unique(short).size == 1

@@ -372,7 +372,7 @@ def test_predictions_in_one_reused_array(monkeypatch):
     model = Reusing().fit(X, Y)
     expected = original.permutation_importance(model, X, Y, random_state=0)
     two_repeats = 2 * X.size
-    monkeypatch.setattr("skvarimp._measures.scorers.stand_ins.HELD", two_repeats)
+    monkeypatch.setattr("skvarimp._measures.scorers.proxies.HELD", two_repeats)
     model.buffer = np.empty(2 * len(X))
     found = ours.permutation_importance(model, X, Y, random_state=0)
     np.testing.assert_allclose(found.importances, expected.importances, atol=1e-12)

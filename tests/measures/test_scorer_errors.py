@@ -148,7 +148,7 @@ def test_formulas_give_the_errors_of_the_scorer(
     scoring, model, y, weights, monkeypatch
 ):
     """The scorer is asked for each repeat by itself, as the formulas are."""
-    from skvarimp._measures.scorers.ways import ByFormula, ByScorer
+    from skvarimp._measures.scorers.sample_scores import ByFormula, ByScorer
 
     parameters = {"n_draws": 4, "features": [1], "random_state": 0}
     imp = PermutationImportance(scoring=scoring, **parameters)
@@ -165,7 +165,7 @@ def test_formulas_give_the_errors_of_the_scorer(
 @pytest.mark.parametrize("kind", ["CoxPHSurvivalAnalysis", "IPCRidge"])
 def test_concordance_of_all_samples_at_once(kind, monkeypatch):
     """Of predicted risks and times, with equal risks, equal times, censored rows."""
-    from skvarimp._measures.scorers.ways import ByFormula, ByScorer
+    from skvarimp._measures.scorers.sample_scores import ByFormula, ByScorer
 
     models = pytest.importorskip("sksurv.linear_model")
     rows, seen = np.round(2 * X[:, :3]), np.arange(len(X)) % 3 > 0
@@ -227,7 +227,7 @@ def test_errors_where_predictions_are_perfect(
 
     Nor by what a callable is called.
     """
-    from skvarimp._measures.scorers.ways import ByScorer
+    from skvarimp._measures.scorers.sample_scores import ByScorer
 
     monkeypatch.setattr(ByScorer, "_lost", asked_for_each(ByScorer._lost))
     sign = -1 if name.startswith("neg") else 1
@@ -268,8 +268,8 @@ def test_totals_and_largest_errors_have_no_standard_error():
 
 def test_own_scores_have_the_formula_of_the_class_that_they_are_of():
     """Inherited from scikit-learn's mixins, also by a pipeline's last step."""
-    from skvarimp._measures.scorers.stand_ins import own_score
-    from skvarimp._measures.scorers.ways import formula_of
+    from skvarimp._measures.scorers.proxies import own_score
+    from skvarimp._measures.scorers.sample_scores import formula_of
 
     class Own(LogisticRegression):
         def score(self, X, y, sample_weight=None):
@@ -302,7 +302,7 @@ def test_kernel_and_numpy_agree(monkeypatch):
 @pytest.mark.thorough
 def test_other_scorers_are_asked_themselves(monkeypatch):
     """By copies, by weights, through a pipeline; the model is asked no more often."""
-    from skvarimp._measures.scorers.ways import ByScorer
+    from skvarimp._measures.scorers.sample_scores import ByScorer
 
     columns = {"features": [0], "n_draws": 4, "random_state": 0}
     asked = []
@@ -437,7 +437,7 @@ def test_samples_do_not_depend_on_memory(monkeypatch):
     monkeypatch.setattr("skvarimp._measures.scorers.resamples.HELD", few)
     parts = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
     np.testing.assert_allclose(parts, whole, rtol=1e-9)
-    monkeypatch.setattr("skvarimp._measures.scorers.lost.HELD", few)
+    monkeypatch.setattr("skvarimp._measures.scorers.score_drop.HELD", few)
     parts = clone(imp).fit(CLASSIFIER, X, LABELS).standard_errors_
     np.testing.assert_allclose(parts, whole, rtol=1e-9)
 

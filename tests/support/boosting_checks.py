@@ -14,7 +14,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, rows_for
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.grid import make_move
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 
 FEATURES = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "two": [0, 3], "rest": [1, 2, 4]}
 

@@ -129,39 +129,39 @@ def wrapper(name, X, y):
 
 
 @cache
-def fitted(lowering):
+def fitted(family):
     """A small instance of a registered type, fitted once for all tests."""
-    return fitted_to(lowering, X, POSITIVE)
+    return fitted_to(family, X, POSITIVE)
 
 
-def fitted_to(lowering, X, y):
+def fitted_to(family, X, y):
     """A small instance of a registered type, fitted to some data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short fits; types on their way out
-        model = unfitted(lowering, X, y)
+        model = unfitted(family, X, y)
         names = [name for name in model.get_params() if name.endswith("random_state")]
         model.set_params(**dict.fromkeys(names, 0))
-        classes = [0.6] if "Threshold" in lowering.name else [0.4, 0.7]
+        classes = [0.6] if "Threshold" in family.name else [0.4, 0.7]
         y = np.digitize(y, np.quantile(y, classes)) if is_classifier(model) else y
-        if lowering.name.startswith(SEVERAL_OUTPUTS):
+        if family.name.startswith(SEVERAL_OUTPUTS):
             second = X[:, 0] - X[:, -1]
             second = second > 0 if is_classifier(model) else second
             y = np.column_stack([y, second])
         return model.fit(X, y)
 
 
-def unfitted(lowering, X, y):
+def unfitted(family, X, y):
     """A small instance of a registered type."""
-    kind = lowering.type
-    if lowering.name in WRAPPERS:
-        made = wrapper(lowering.name, X, y)
+    kind = family.type
+    if family.name in WRAPPERS:
+        made = wrapper(family.name, X, y)
         return made if not isinstance(made, dict) else kind(**made)
     parameters = {}
     for part, small in SMALL.items():
-        histogram = part == "GradientBoosting" and lowering.name.startswith("Hist")
-        if part in lowering.name and not histogram:
+        histogram = part == "GradientBoosting" and family.name.startswith("Hist")
+        if part in family.name and not histogram:
             parameters |= small
-    if lowering.name == "IsolationForest":
+    if family.name == "IsolationForest":
         del parameters["max_depth"]  # its trees grow to a depth of their own
     return kind(**parameters)
 

@@ -4,9 +4,10 @@ import numpy as np
 
 from skvarimp._data.table import resolve_features
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response import lowering as _lowering
+from skvarimp._response import probe as _probe
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.further_reductions import (
+from skvarimp._response.grid import make_move
+from skvarimp._response.losses import (
     AbsoluteErrorLoss,
     Loss,
     OwnShare,
@@ -14,7 +15,6 @@ from skvarimp._response.further_reductions import (
     TotalShare,
     values_of,
 )
-from skvarimp._response.grid import make_move
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.walk import merged_states, run_walk
@@ -89,7 +89,7 @@ def problem_of(model, X, weights=None, method="auto"):
     """The problem, any y, and the lowered response."""
     problem = make_problem(model, X, None, weights, method)
     problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
-    return problem, _lowering.lowered(problem.model, problem.table)
+    return problem, _probe.lowered(problem.model, problem.table)
 
 
 def check_equal(

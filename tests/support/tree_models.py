@@ -30,8 +30,8 @@ from sklearn.tree import (
 from skvarimp._compiled import use_compiled
 from skvarimp._data.table import resolve_features
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response.lowering import lowered
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
+from skvarimp._response.probe import lowered
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.walk import run_walk
 

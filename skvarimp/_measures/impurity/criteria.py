@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, softmax, xlogy
 
 from skvarimp._data.base_table import numbered
-from skvarimp._measures.impurity.grove import LEAF
+from skvarimp._measures.impurity.tree_batch import LEAF
 from skvarimp._models.forms import NotReadable
 
 
@@ -35,7 +35,7 @@ class SumCriterion:
 
     gain: Callable
 
-    def decrease(self, grove, slots, starts, cuts, ends):
+    def decrease(self, trees, slots, starts, cuts, ends):
         """Decrease of weight times impurity by splits of runs of rows.
 
         decrease[m] = W E - W_left E_left - W_right E_right, where the left side is
@@ -44,7 +44,7 @@ class SumCriterion:
 
         Parameters
         ----------
-        grove : Grove
+        trees : TreeBatch
         slots : ndarray of shape (n_columns, n_positions)
             Every row holds the same slots, in another order.
         starts, cuts, ends : ndarray of shape (n_splits,)
@@ -57,29 +57,29 @@ class SumCriterion:
         bounds = np.stack([starts, cuts, ends], axis=1).ravel()
         ordered = np.zeros(slots.size + 1)  # the last bound may lie behind the last row
         sides = []
-        for statistic in self.statistics(grove):
+        for statistic in self.statistics(trees):
             statistic.take(slots.ravel(), out=ordered[:-1], mode="clip")
             sides.append(np.add.reduceat(ordered, bounds))
         left = np.array([s[0::3] for s in sides])  # (n_statistics, n_splits)
         right = np.array([s[1::3] for s in sides])
         return self.decrease_of_sums(left, right)
 
-    def primary_decreases(self, grove):
+    def primary_decreases(self, trees):
         """Decrease of weight times impurity by every split of some trees.
 
         Parameters
         ----------
-        grove : Grove
+        trees : TreeBatch
 
         Returns
         -------
         ndarray of shape (n_nodes,)
             0 at leaves.
         """
-        sums = np.array([grove.node_sums(s) for s in self.statistics(grove)])
-        branch = np.flatnonzero(grove.left != LEAF)
-        left, right = sums[:, grove.left[branch]], sums[:, grove.right[branch]]
-        decrease = np.zeros(len(grove.left))
+        sums = np.array([trees.node_sums(s) for s in self.statistics(trees)])
+        branch = np.flatnonzero(trees.left != LEAF)
+        left, right = sums[:, trees.left[branch]], sums[:, trees.right[branch]]
+        decrease = np.zeros(len(trees.left))
         decrease[branch] = self.decrease_of_sums(left, right)
         return decrease
 
@@ -96,11 +96,11 @@ class ClassCriterion(SumCriterion):
 
     n_classes: tuple
 
-    def statistics(self, grove):
+    def statistics(self, trees):
         """Yield the row statistics whose sums over each side count, (n_slots,) each."""
-        for code, n_classes in zip(grove.target.T, self.n_classes):
+        for code, n_classes in zip(trees.target.T, self.n_classes):
             for k in range(n_classes):
-                yield np.where(code == k, grove.weight, 0.0)
+                yield np.where(code == k, trees.weight, 0.0)
 
     def decrease_of_sums(self, left, right):
         """Decrease from the statistics of both sides, (n_statistics, n_splits) each."""
@@ -116,10 +116,10 @@ class ClassCriterion(SumCriterion):
 class MeanCriterion(SumCriterion):
     """Statistics are the weight and the weighted sum of each output."""
 
-    def statistics(self, grove):
-        yield grove.weight
-        for column in grove.target.T:
-            yield grove.weight * column
+    def statistics(self, trees):
+        yield trees.weight
+        for column in trees.target.T:
+            yield trees.weight * column
 
     def decrease_of_sums(self, left, right):
         return self.gain(left[1:], right[1:], left[0], right[0]).mean(axis=0)
@@ -155,7 +155,7 @@ def largest(left, right, w_left, w_right):
 class MeanAbsoluteError:
     """Mean distance to the median."""
 
-    def decrease(self, grove, slots, starts, cuts, ends):
+    def decrease(self, trees, slots, starts, cuts, ends):
         """Sorts the rows, n log n."""
         n_splits = len(starts)
         lengths = ends - starts
@@ -164,20 +164,20 @@ class MeanAbsoluteError:
         rows = slots.ravel()[position]
         side = 2 * split + (position >= cuts[split])
         decrease = np.zeros(n_splits)
-        w, n_outputs = grove.weight[rows], grove.target.shape[1]
-        for y in grove.target[rows].T:
+        w, n_outputs = trees.weight[rows], trees.target.shape[1]
+        for y in trees.target[rows].T:
             whole = _absolute_deviation(y, w, split, n_splits)
             halves = _absolute_deviation(y, w, side, 2 * n_splits)
             decrease += whole - halves[0::2] - halves[1::2]
         return decrease / n_outputs
 
-    def primary_decreases(self, grove):
+    def primary_decreases(self, trees):
         """Sorts the rows of every level."""
-        decrease = np.zeros(len(grove.left))
-        slots = np.arange(grove.n_slots)[np.newaxis]
-        for nodes, right, _ in grove.upwards.levels:
+        decrease = np.zeros(len(trees.left))
+        slots = np.arange(trees.n_slots)[np.newaxis]
+        for nodes, right, _ in trees.upwards.levels:
             decrease[nodes] = self.decrease(
-                grove, slots, grove.start[nodes], grove.start[right], grove.stop[nodes]
+                trees, slots, trees.start[nodes], trees.start[right], trees.stop[nodes]
             )
         return decrease
 

@@ -15,20 +15,20 @@ exists (between tied values, behind the last one) |E| is set to 0: never above 0
 
 import numpy as np
 
-from skvarimp._measures.impurity.grove import MISSING, levels
+from skvarimp._measures.impurity.tree_batch import MISSING, levels
 from skvarimp._running.memory import CACHE, slices
 
 TOLERANCE = 1e-10  # associations this close are tied; not above it is no association
 
 
-def best_cuts(grove, columns, rules):
+def best_cuts(trees, columns, rules):
     """The best cut on each column at each node, by array operations.
 
     Some 20 of them on n_features times the slots of each level.
 
     Parameters
     ----------
-    grove : Grove
+    trees : TreeBatch
     columns : SortedColumns
     rules : Rules
 
@@ -40,21 +40,21 @@ def best_cuts(grove, columns, rules):
         surrogate's own split. Values and decrease of nominal columns are NaN.
     """
     yield *np.empty((2, 0), dtype=np.int32), np.empty((0, 5))
-    for part in slices(len(columns), grove.n_slots, CACHE):
+    for part in slices(len(columns), trees.n_slots, CACHE):
         block = np.arange(part.start, part.stop)
-        search = _Search(grove, columns, block, rules)
-        for level in levels(grove, *columns.in_bag(grove, block)):
+        search = _Search(trees, columns, block, rules)
+        for level in levels(trees, *columns.in_bag(trees, block)):
             yield from search.on_level(level)
 
 
 class _Search:
     """The best cut on each of some columns, at every node of a level."""
 
-    def __init__(self, grove, columns, block, rules):
-        self.grove, self.columns, self.block, self.rules = grove, columns, block, rules
-        self.exact = grove.sums_exactly()
-        self.allowed = grove.grown_on(len(columns))[:, block]
-        self.classes = grove.class_codes() if rules.class_boundary else None
+    def __init__(self, trees, columns, block, rules):
+        self.trees, self.columns, self.block, self.rules = trees, columns, block, rules
+        self.exact = trees.sums_exactly()
+        self.allowed = trees.grown_on(len(columns))[:, block]
+        self.classes = trees.class_codes() if rules.class_boundary else None
 
     def on_level(self, level):
         """The surrogates of one level, in parts."""
@@ -71,8 +71,8 @@ class _Search:
         """Rows with a missing value in the primary leave the proportions."""
         if not self.columns.missing:
             return level
-        rows = self.grove.row[level.order[0]]
-        feature = self.grove.feature[level.nodes][level.segment]
+        rows = self.trees.row[level.order[0]]
+        feature = self.trees.feature[level.nodes][level.segment]
         observed = ~np.isnan(self.columns.values[feature, rows])
         return level if observed.all() else level.restricted(observed)
 
@@ -81,8 +81,8 @@ class _Search:
 
         Shape (n_columns, n_nodes).
         """
-        own = self.grove.feature[level.nodes] == self.block[:, np.newaxis]
-        return self.allowed[self.grove.tree_of_node[level.nodes]].T & ~own
+        own = self.trees.feature[level.nodes] == self.block[:, np.newaxis]
+        return self.allowed[self.trees.tree_of_node[level.nodes]].T & ~own
 
     def _cuts(self, level, nominal):
         runs = _Runs(level, *self._signed_weights(level))
@@ -98,12 +98,12 @@ class _Search:
         column, segment = np.nonzero(chosen)
         place = runs.first_within_tolerance(agreement, best, chosen)
         slots, feature = level.order[1:], self.block[column]
-        rows = self.grove.row[slots.ravel()[np.stack([place, place + 1])]]
+        rows = self.trees.row[slots.ravel()[np.stack([place, place + 1])]]
         below, above = self.columns.values[feature, rows]
         decrease = np.nan
         if self.rules.criterion is not None:
             decrease = self.rules.criterion.decrease(
-                self.grove, slots, runs.first[chosen], place + 1, runs.last[chosen] + 1
+                self.trees, slots, runs.first[chosen], place + 1, runs.last[chosen] + 1
             )
         return _found(
             level.nodes[segment],
@@ -122,24 +122,24 @@ class _Search:
         node's sums are rounded at the node's own scale.
         """
         slots, left = level.order[0], level.left
-        weight = self.grove.weight[slots]
+        weight = self.trees.weight[slots]
         if not self.exact:
             sides = [np.where(left, weight, 0.0), np.where(left, 0.0, weight)]
             sides = [np.add.reduceat(side, level.starts) for side in sides]
             lighter = np.minimum(sides[0], sides[1])
             weight = weight / np.where(lighter > 0, lighter, 1.0)[level.segment]
-        signed = np.zeros(self.grove.n_slots, np.int32 if self.exact else np.float64)
+        signed = np.zeros(self.trees.n_slots, np.int32 if self.exact else np.float64)
         signed[slots] = np.where(left, 2 * weight, -2 * weight)
         return signed.take(level.order[1:], mode="clip"), self.exact
 
     def _category_sets(self, level, j):
         """The surrogate that sends each category where most of its weight goes."""
         slots = level.order[0]
-        code = self.columns.values[self.block[j], self.grove.row[slots]]
+        code = self.columns.values[self.block[j], self.trees.row[slots]]
         known = ~np.isnan(code)
         shape = len(level.nodes), int(np.max(code, initial=-1, where=known)) + 1
         key = level.segment[known] * shape[1] + code[known].astype(np.intp)
-        left, weight = level.left[known], self.grove.weight[slots[known]]
+        left, weight = level.left[known], self.trees.weight[slots[known]]
         to_left, to_right, rows = (
             np.bincount(key, of_row, shape[0] * shape[1]).reshape(shape)
             for of_row in (weight * left, weight * ~left, np.ones(len(key)))

@@ -11,7 +11,6 @@ from skvarimp._measures.impurity.criteria import (
     TreeLoss,
     make_criterion,
 )
-from skvarimp._measures.impurity.grove import SortedColumns
 from skvarimp._measures.impurity.readers import (
     READERS,
     AdaBoost,
@@ -28,6 +27,7 @@ from skvarimp._measures.impurity.search import (
     batches,
     search_batch,
 )
+from skvarimp._measures.impurity.tree_batch import SortedColumns
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import as_columns, class_lists, positions, where_codes
 from skvarimp._models.model import Model, is_classifier, names_in, target_names

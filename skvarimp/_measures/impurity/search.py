@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skvarimp._measures.impurity.cuts import TOLERANCE, best_cuts
-from skvarimp._measures.impurity.grove import Grove
+from skvarimp._measures.impurity.tree_batch import TreeBatch
 from skvarimp._running.memory import CACHE, numbers_at_once
 
 
@@ -71,28 +71,28 @@ def search_batch(batch, columns, criterion, rules):
         (n_nodes,), and its surrogates with what they earn as their `decrease`, see
         `find_surrogates`; None without rules. Nodes are numbered as in the tree.
     """
-    grove = Grove(*batch)
-    decrease = grove.decrease
+    trees = TreeBatch(*batch)
+    decrease = trees.decrease
     if criterion is not None:
-        decrease = criterion.primary_decreases(grove)
-    of_trees = np.split(decrease, grove.roots[1:])
+        decrease = criterion.primary_decreases(trees)
+    of_trees = np.split(decrease, trees.roots[1:])
     if rules is None:
         return [(of_tree, None) for of_tree in of_trees]
-    found = find_surrogates(grove, columns, rules)
+    found = find_surrogates(trees, columns, rules)
     if rules.criterion is None:  # the rpart convention
         found["decrease"] = found["association"] * decrease[found["node"]]
-    ends = np.searchsorted(found["node"], grove.roots[1:])
-    found["node"] -= grove.roots[grove.tree_of_node[found["node"]]].astype(np.int32)
+    ends = np.searchsorted(found["node"], trees.roots[1:])
+    found["node"] -= trees.roots[trees.tree_of_node[found["node"]]].astype(np.int32)
     runs = zip(*(np.split(values, ends) for values in found.values()))
     return [(d, dict(zip(found, run))) for d, run in zip(of_trees, runs)]
 
 
-def find_surrogates(grove, columns, rules):
+def find_surrogates(trees, columns, rules):
     """All surrogate splits of a few trees, by node and rank.
 
     Parameters
     ----------
-    grove : Grove
+    trees : TreeBatch
     columns : SortedColumns
     rules : Rules
 
@@ -100,12 +100,12 @@ def find_surrogates(grove, columns, rules):
     -------
     dict of ndarray of shape (n_surrogates,)
         "node", "feature", "association", "threshold", "direction", "decrease", "rank".
-        Nodes are numbered as in the grove. The threshold on a nominal column, which has
+        Nodes are numbered as in the trees. The threshold on a nominal column, which has
         none, is NaN. Direction +1: x <= threshold goes where the primary's left goes;
         -1: the other way. The decrease of weight times impurity, by the surrogate's own
         split, is NaN where it was not asked for. Rank 1 is the best of its node.
     """
-    parts = zip(*best_cuts(grove, columns, rules))
+    parts = zip(*best_cuts(trees, columns, rules))
     node, feature, number = map(np.concatenate, parts)
     n_kept = rules.n_kept or len(columns)
     association = number[:, 0].copy()

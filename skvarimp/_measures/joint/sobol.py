@@ -15,8 +15,8 @@ from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
-from skvarimp._response.further_reductions import OwnShare, TotalShare
 from skvarimp._response.grid import QuantileGrid
+from skvarimp._response.losses import OwnShare, TotalShare
 from skvarimp._results.intervals import interval_ends
 from skvarimp._types import (
     Axes,

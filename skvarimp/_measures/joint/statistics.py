@@ -10,9 +10,9 @@ import numpy as np
 from skvarimp._data.base_table import is_missing
 from skvarimp._data.statistics import centred, divided, variance
 from skvarimp._data.table import check_known, together
-from skvarimp._response.further_moves import product_move
-from skvarimp._response.further_reductions import OwnShare, TotalShare
+from skvarimp._response.conditional import product_move
 from skvarimp._response.grid import make_move
+from skvarimp._response.losses import OwnShare, TotalShare
 from skvarimp._response.mean_curves import flatness
 from skvarimp._response.reductions import Outcome, Reduction, State
 

@@ -12,7 +12,7 @@ from skvarimp import (
 )
 from skvarimp._measures.problem import Problem
 from skvarimp._measures.response_importance import fit_together
-from skvarimp._response import lowering as _lowering
+from skvarimp._response import probe as _probe
 from skvarimp.exceptions import ImportanceWarning
 
 X = np.random.RandomState(0).randn(60, 6)
@@ -51,8 +51,8 @@ def test_a_model_is_read_and_probed_once_before_its_cost_is_asked(measure, monke
             owner, name, lambda *a: (seen.append(name), function(*a))[1]
         )
 
-    note(_lowering, "read")
-    note(_lowering, "probe")
+    note(_probe, "read")
+    note(_probe, "probe")
     note(Problem, "exact_is_cheap")
     measure(estimation="auto").fit(ridge, X, y)
     assert seen == ["read", "probe", "exact_is_cheap"]

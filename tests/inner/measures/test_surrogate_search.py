@@ -8,8 +8,8 @@ from sklearn.ensemble import RandomForestRegressor
 from skvarimp import ImpurityImportance
 from skvarimp._measures.impurity import cuts as _surrogates
 from skvarimp._measures.impurity import search as _impurity_search
-from skvarimp._measures.impurity.grove import Grove, SortedColumns
 from skvarimp._measures.impurity.search import Rules, find_surrogates
+from skvarimp._measures.impurity.tree_batch import SortedColumns, TreeBatch
 from skvarimp._measures.impurity.tree_reader import Training
 
 
@@ -65,8 +65,8 @@ def test_nodes_of_tiny_weight_are_as_exact_as_others():
     for scale, of_other in ((1.0, 1.0), (2.0**-150, 1.0), (1.0, 2.0**-45)):
         scaled = np.where(X[:, 0] == 1, weight * scale, weight)
         scaled[(X[:, 0] == 0) & side] *= of_other  # node 1 is then badly balanced
-        grove = Grove([table], [Training(leaf, scaled)])
-        surrogates = find_surrogates(grove, SortedColumns(X), Rules())
+        trees = TreeBatch([table], [Training(leaf, scaled)])
+        surrogates = find_surrogates(trees, SortedColumns(X), Rules())
         of_node = surrogates["node"] == 4
         found.append({name: v[of_node] for name, v in surrogates.items()})
     assert len(found[0]["node"])
@@ -93,7 +93,7 @@ def test_ties_hide_behind_rounding():
         weight = rng.choice([1.0, 2.0, 3.0, 6.0], 60)
         whole, tenths = (
             find_surrogates(
-                Grove([ONE_SPLIT], [Training(np.where(left, 1, 2), weight * unit)]),
+                TreeBatch([ONE_SPLIT], [Training(np.where(left, 1, 2), weight * unit)]),
                 SortedColumns(X),
                 Rules(),
             )
@@ -108,13 +108,13 @@ def test_categories_leave_enough_rows_on_each_side():
     code = np.array([0.0, 1, 1, 1, 2, 2, 2, 2])
     goes_left = np.array([1, 0, 0, 0, 0, 0, 0, 1], dtype=bool)
     X = np.column_stack([goes_left, code])
-    grove = Grove([ONE_SPLIT], [Training(np.where(goes_left, 1, 2), np.ones(8))])
+    trees = TreeBatch([ONE_SPLIT], [Training(np.where(goes_left, 1, 2), np.ones(8))])
     columns = SortedColumns(X, nominal=np.array([False, True]))
-    found = find_surrogates(grove, columns, Rules(min_rows=1))
+    found = find_surrogates(trees, columns, Rules(min_rows=1))
     assert found["feature"].tolist() == [1]
     assert found["association"].tolist() == [0.5]  # (2 - 1) / 2: one row goes astray
     assert np.isnan(found["threshold"]).all()
-    none = find_surrogates(grove, columns, Rules(min_rows=2))
+    none = find_surrogates(trees, columns, Rules(min_rows=2))
     assert len(none["node"]) == 0
 
 
@@ -128,7 +128,7 @@ def test_nodes_without_rows_have_no_surrogates():
     X, _ = noisy_copies(10)
     for leaf in (np.ones(10, int), np.full(10, 3), np.repeat([1, 4], 5)):
         for weight in (np.ones(10), np.zeros(10)):
-            grove = Grove([table], [Training(leaf, weight)])
-            found = find_surrogates(grove, SortedColumns(X), Rules())
+            trees = TreeBatch([table], [Training(leaf, weight)])
+            found = find_surrogates(trees, SortedColumns(X), Rules())
             assert np.all(found["node"] == 0)
             assert len(found["node"]) == 0 or (weight.any() and leaf[0] != leaf[-1])

@@ -7,7 +7,7 @@ from boosting_models import CAT, frame
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.trees import place_among, recoded, without_marker
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 
 
 def test_categories_of_catboost_met_later():

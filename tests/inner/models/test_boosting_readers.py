@@ -17,7 +17,7 @@ from response_oracle import check_equal
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.registry import REGISTRY
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 
 
 @pytest.mark.parametrize("library", CASES)

@@ -10,7 +10,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.readers import xgboost as _tree_readers_xgboost
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 
 
 def test_what_xgboost_models_decline_for():

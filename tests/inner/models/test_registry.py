@@ -25,11 +25,11 @@ def test_rows_are_unique():
         assert sorted(names) == sorted(REGISTRY[package])
 
 
-@pytest.mark.parametrize("lowering", OURS, ids=lambda x: f"{x.package}.{x.name}")
-def test_fast_response_equals_black_box(lowering):
+@pytest.mark.parametrize("family", OURS, ids=lambda x: f"{x.package}.{x.name}")
+def test_fast_response_equals_black_box(family):
     """With weights and a group, for four reductions, to 1e-9 per feature."""
-    model = fitted(lowering)
-    assert type(model) is lowering.type
+    model = fitted(family)
+    assert type(model) is family.type
     problem = make_problem(model, X, None, WEIGHTS, "auto")
     features = [Feature("a", (0,)), Feature("c", (2,)), Feature("both", (1, 2))]
     response = problem.response(features)
@@ -56,13 +56,13 @@ OF_GRID = 1.0 + GRIDDED[:, 0] * GRIDDED[:, 1] + np.arange(20) % 3
 
 
 @pytest.mark.parametrize(
-    "lowering",
+    "family",
     one_per(lambda x: REGISTRY[x.package][x.name], zip(OURS)),
     ids=lambda x: f"{x.package}.{x.name}",
 )
-def test_gridded_data_equal_black_box(lowering):
+def test_gridded_data_equal_black_box(family):
     """Ties of distances and of scores; columns alone and, for H, together."""
-    model = fitted_to(lowering, GRIDDED, OF_GRID)
+    model = fitted_to(family, GRIDDED, OF_GRID)
     for measure in (
         SensitivityImportance(scale=None, estimation="exact"),
         InteractionImportance(statistic="h", pairs=[(0, 1)]),

@@ -17,7 +17,7 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.registry import REGISTRY, UNREAD
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 
 
 def module_of_site(name):

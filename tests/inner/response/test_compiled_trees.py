@@ -28,10 +28,10 @@ from skvarimp._models.model import Model
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._models.trees import Encoding, Tree
 from skvarimp._response.grid import make_move
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 from skvarimp._response.responses.trees import pieces as pieces_of_trees
 from skvarimp._response.responses.trees import response
-from skvarimp._response.responses.trees.pieces import Member, Strips
+from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.walk import run_walk
 
@@ -140,7 +140,9 @@ def test_equal_grids_of_one_feature_share_a_strip():
         for grid in ("all", 3):
             move = make_move(table, weights, feature, grid)
             members.append(
-                Member(trees.trees, len(members), move, *trees.codes.grid(table, move))
+                TreeMove(
+                    trees.trees, len(members), move, *trees.codes.grid(table, move)
+                )
             )
 
     def on_all_cells(plan):
@@ -152,9 +154,9 @@ def test_equal_grids_of_one_feature_share_a_strip():
         ]
         return np.concatenate(parts, axis=None)
 
-    plan = Strips(trees, members)
+    plan = TreeGrids(trees, members)
     assert plan.strip_of.tolist() == [0, 1, 2, 2, 3, 3, 4, 4]
-    alone = [on_all_cells(Strips(trees, [member])) for member in members]
+    alone = [on_all_cells(TreeGrids(trees, [member])) for member in members]
     shared, alone = on_all_cells(plan), np.concatenate(alone)
     np.testing.assert_allclose(shared, alone, rtol=0, atol=1e-13 * np.ptp(alone))
 
@@ -266,12 +268,12 @@ def check_chain(n):
         probabilities=np.ones(len(grid)),
     )
     members = [
-        Member(table, u, move, [u], table.codes(u, grid)[:, np.newaxis]) for u in used
+        TreeMove(table, u, move, [u], table.codes(u, grid)[:, np.newaxis]) for u in used
     ]
     found = []
     for compiled in (False, True):
         trees = SimpleNamespace(trees=table, link=None, compiled=compiled)
-        plan = Strips(trees, members)
+        plan = TreeGrids(trees, members)
         assert len(plan.trees) == 1
         (_, curves, own), *more = plan.pieces(codes)
         assert not more

@@ -17,7 +17,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response import contract
 from skvarimp._response.drawing import strata
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS
 from skvarimp.exceptions import ImportanceWarning
 

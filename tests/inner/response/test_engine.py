@@ -16,8 +16,8 @@ from skvarimp._data.table import Feature, as_table
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.further_reductions import Loss
 from skvarimp._response.grid import make_move
+from skvarimp._response.losses import Loss
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.walk import Walker, run_walk

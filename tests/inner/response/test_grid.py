@@ -13,7 +13,7 @@ from scipy import sparse
 from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import Feature, as_table, is_frame
-from skvarimp._response.further_moves import product_move
+from skvarimp._response.conditional import product_move
 from skvarimp._response.grid import distinct_values, make_move
 
 N = 17

@@ -34,7 +34,7 @@ from skvarimp import PermutationImportance
 from skvarimp._data.table import Feature
 from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
-from skvarimp._response.further_reductions import (
+from skvarimp._response.losses import (
     CallableLoss,
     Loss,
     SquaredErrorLoss,

@@ -19,9 +19,9 @@ from skvarimp._data.table import Feature, as_table
 from skvarimp._measures.firm.covariance import ledoit_wolf
 from skvarimp._models.model import Model
 from skvarimp._models.readers import sklearn_trees as _tree_readers
-from skvarimp._response import lowering
+from skvarimp._response import probe as _probe
 from skvarimp._response.grid import make_move
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 from skvarimp._response.responses import linear
 from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.linear import LinearResponse
@@ -150,7 +150,7 @@ def test_what_a_response_remembers_is_not_sent():
 
 def test_a_model_is_read_once_for_all_features(monkeypatch):
     """Columns alone and pairs of them are probed apart."""
-    model, original, read = DecisionTreeRegressor().fit(X, Y), lowering.read, []
-    monkeypatch.setattr(lowering, "read", lambda *of: read.append(of) or original(*of))
+    model, original, read = DecisionTreeRegressor().fit(X, Y), _probe.read, []
+    monkeypatch.setattr(_probe, "read", lambda *of: read.append(of) or original(*of))
     InteractionImportance().fit(model, X)
     assert len(read) == 1

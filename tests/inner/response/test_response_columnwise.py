@@ -52,7 +52,7 @@ from skvarimp._models import registry as _registry
 from skvarimp._models.forms import Form
 from skvarimp._models.readers import linear as _readers
 from skvarimp._models.transformers import NotColumnwise, sources
-from skvarimp._response import lowering as _lowering
+from skvarimp._response import probe as _probe
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
@@ -73,7 +73,7 @@ def stand_in(model, form, table):
 def neighbours_lowered(monkeypatch):
     """Enter nearest neighbours in the registry for the time of a test."""
     monkeypatch.setattr(_readers, "_stand_in", lambda *_: StandIn(), raising=False)
-    monkeypatch.setitem(_lowering.RESPONSES, StandIn, stand_in)
+    monkeypatch.setitem(_probe.RESPONSES, StandIn, stand_in)
     names = ("KNeighborsRegressor", "KNeighborsClassifier")
     neighbours = dict.fromkeys(names, "linear._stand_in")
     monkeypatch.setitem(_registry.REGISTRY, "sklearn.neighbors", neighbours)

@@ -24,8 +24,8 @@ from skvarimp._models.array_forms import (
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import LargestScore, PairwiseVotes
 from skvarimp._models.links import Then
+from skvarimp._response.conditional import product_move
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.further_moves import product_move
 from skvarimp._response.grid import make_move
 
 N = 40

@@ -48,7 +48,7 @@ from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 
 ONE_OF_EACH = {name.split()[0].strip(","): name for name in MODELS}.values()
 

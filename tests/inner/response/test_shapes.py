@@ -12,14 +12,14 @@ from skvarimp._data.table import Feature
 from skvarimp._measures.problem import Request
 from skvarimp._response.basis import Basis
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.further_reductions import (
+from skvarimp._response.line import Lines, StraightLines
+from skvarimp._response.losses import (
     AbsoluteErrorLoss,
     LogLoss,
     Loss,
     SquaredErrorLoss,
     values_of,
 )
-from skvarimp._response.line import Lines, StraightLines
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.shape import Chunk, Dense, Margins, Shape, reduced

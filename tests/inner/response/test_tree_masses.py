@@ -14,9 +14,9 @@ from skvarimp import InteractionImportance, PartialDependenceImportance
 from skvarimp._compiled import built
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
-from skvarimp._response.further_moves import product_move
+from skvarimp._response.conditional import product_move
 from skvarimp._response.grid import Feature, make_move
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 from skvarimp._response.responses.trees import masses, means, walks
 from skvarimp._response.responses.trees import response as trees_response
 

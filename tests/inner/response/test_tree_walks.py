@@ -22,10 +22,10 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response import grid as _grid
-from skvarimp._response import lowering as _lowering
+from skvarimp._response import probe as _probe
 from skvarimp._response import steps as _steps
 from skvarimp._response.grid import make_move
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 from skvarimp._response.responses.trees import curves, groups
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
@@ -123,7 +123,7 @@ def test_a_few_features_cost_their_share(monkeypatch):
             visited.append(np.count_nonzero(edge >= 0))
             yield path, leaf, edge
 
-    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
+    monkeypatch.setattr(_probe, "probe", lambda *_: None)  # once per fit
     monkeypatch.setattr(TreeResponse, "visits", (1.0, 1.0))
     monkeypatch.setattr(curves.Descent, "leaves", counting)
     each = []

@@ -25,9 +25,9 @@ from skvarimp._compiled import built
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
-from skvarimp._response import lowering as _lowering
+from skvarimp._response import probe as _probe
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.lowering import lowered
+from skvarimp._response.probe import lowered
 from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
@@ -68,7 +68,7 @@ def test_some_features_cost_their_share(model, owner, name, monkeypatch):
     """Responses formed for single features add up to those formed for all of them."""
     if owner is ProjectionResponse:
         owner = next(c for c in type(lowered_of(model)).__mro__ if name in vars(c))
-    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # once per fit
+    monkeypatch.setattr(_probe, "probe", lambda *_: None)  # once per fit
     seen = counting(monkeypatch, owner, name, np.size)
     costs = []
     for features in ([0], [1], [2], [3], None):
@@ -90,7 +90,7 @@ def test_some_features_cost_compiled_kernels_their_share():
     if not built():
         pytest.skip("kernels are not built")
     from skvarimp._response.grid import make_move
-    from skvarimp._response.responses.trees.pieces import Member, Strips
+    from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 
     response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
     table, weights = as_table(X), np.full(len(X), 1 / len(X))
@@ -98,16 +98,16 @@ def test_some_features_cost_compiled_kernels_their_share():
     for e, feature in enumerate(SensitivityImportance()._set_features(table, None)):
         move = make_move(table, weights, feature, "all")
         members.append(
-            Member(response.trees, e, move, *response.codes.grid(table, move))
+            TreeMove(response.trees, e, move, *response.codes.grid(table, move))
         )
-    opened = [Strips(response, [m]).arrays[0] for m in members]
+    opened = [TreeGrids(response, [m]).arrays[0] for m in members]
     assert np.all(np.sum(opened, axis=0) <= 1)
-    together = Strips(response, members)
+    together = TreeGrids(response, members)
     np.testing.assert_array_equal(np.any(opened, axis=0), together.arrays[0])
     for column, member in enumerate(members):
         split = response.trees.feature == column
         asking = np.unique(response.trees.tree[split])
-        np.testing.assert_array_equal(Strips(response, [member]).trees, asking)
+        np.testing.assert_array_equal(TreeGrids(response, [member]).trees, asking)
 
 
 RARE = X[:, 0].argmax()  # a probe of some rows need not see what is done to one
@@ -176,7 +176,7 @@ def test_compiled_work_is_shared_by_threads(monkeypatch):
     monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
     monkeypatch.setattr(TreeWalker, "TASK_VISITS", 400)
-    monkeypatch.setattr(_lowering, "probe", lambda *_: None)  # before threads start
+    monkeypatch.setattr(_probe, "probe", lambda *_: None)  # before threads start
     seen, work = [], TreeWalker.run
 
     def noted(*arguments):

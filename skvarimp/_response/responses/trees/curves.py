@@ -145,7 +145,7 @@ def pieces_of(plan, codes):
 
     Parameters
     ----------
-    plan : Strips
+    plan : TreeGrids
     codes : ndarray of shape (n_rows, n_features)
     """
     table, (_, marks, spans, first_cell, n_cells, _) = plan.table, plan.arrays

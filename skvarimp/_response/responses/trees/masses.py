@@ -16,7 +16,7 @@ import numpy as np
 
 from skvarimp._compiled import kernel, use_compiled
 from skvarimp._running.memory import BLOCK, CACHE, at_once, even_slices
-from skvarimp._running.tasks import each
+from skvarimp._running.tasks import in_threads
 
 MASSES = kernel("masses")
 ORDER = 3  # features that move at once, at most
@@ -173,7 +173,7 @@ def count_masses(paths, codes, weights, masses, roots=None):
         MASSES.count_masses(*lists, own, None if weights is None else weights[some])
         return own
 
-    for own in each(counted, _slices(paths.table, codes)):
+    for own in in_threads(counted, _slices(paths.table, codes)):
         for of_order, more in zip(masses, own):
             of_order += more
 

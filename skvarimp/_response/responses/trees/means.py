@@ -41,7 +41,7 @@ from skvarimp._response.responses.trees.masses import (
     pass_on,
     set_number,
 )
-from skvarimp._response.responses.trees.pieces import Member, distinct, first_of_each
+from skvarimp._response.responses.trees.pieces import TreeMove, distinct, first_of_each
 from skvarimp._running.memory import HELD, numbers_at_once
 
 ROWS_OF_LEAF = 50  # from so many on masses gain in plain NumPy
@@ -100,7 +100,7 @@ class Means:
 
         Parameters
         ----------
-        members : list of Member
+        members : list of TreeMove
 
         Returns
         -------
@@ -217,7 +217,7 @@ class Averaged:
         for feature, of_feature in zip(features, codes.T[:, :, np.newaxis]):
             key = feature, of_feature.tobytes()
             if key not in self._members:
-                self._members[key] = Member(trees, 0, move, [feature], of_feature)
+                self._members[key] = TreeMove(trees, 0, move, [feature], of_feature)
             members.append(self._members[key])
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
         means = self.means_of(features)
@@ -261,7 +261,7 @@ def mean_curves(averaged, walk, members):
     ----------
     averaged : Averaged
     walk : Walk
-    members : list of Member
+    members : list of TreeMove
 
     Returns
     -------
@@ -286,7 +286,7 @@ def with_slopes(walk, members, means, size):
     ----------
     walk : Walk
         Over any rows.
-    members : list of Member
+    members : list of TreeMove
     means : list of ndarray of shape (n_outputs, n_cells)
     size : ndarray of shape (n_outputs,)
         Of the largest response of all rows.
@@ -320,7 +320,7 @@ def products(response, codes, members, slopes):
     ----------
     response : TreeResponse
     codes : ndarray of shape (n_features, n_rows)
-    members : list of Member
+    members : list of TreeMove
         Each with a feature of its own.
     slopes : list of ndarray of shape (n_raw, n_cells)
 

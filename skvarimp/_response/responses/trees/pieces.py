@@ -1,9 +1,9 @@
 """The curves of rows as values on pieces, for all moves of a walk.
 
-The moves become flat arrays once (`Strips`). The rows of each task go down the trees,
-some at a time, by a compiled kernel or by plain NumPy, which find the same pieces of
-all curves. Links are followed, and reductions run, on the pieces, or on `Steps` where
-no kernel reduces.
+The moves become flat arrays once (`TreeGrids`). The rows of each task go down the
+trees, some at a time, by a compiled kernel or by plain NumPy, which find the same
+pieces of all curves. Links are followed, and reductions run, on the pieces, or on
+`Steps` where no kernel reduces.
 """
 
 from functools import cached_property
@@ -21,7 +21,7 @@ DESCENT = kernel("descent")
 WORD = 64  # a strip's flat cells begin at a multiple of it
 
 
-class Member:
+class TreeMove:
     """A move of at most one feature, its grid in cells.
 
     Parameters
@@ -166,7 +166,7 @@ class Curves(NamedTuple):
     moved: np.ndarray
 
 
-class Strips:
+class TreeGrids:
     """Members of a walk as flat arrays.
 
     Members of one feature with the same cells share a *strip*, through which the
@@ -176,14 +176,14 @@ class Strips:
     ----------
     response : TreeResponse
         Behind a link rows go down all trees, else those alone with features that move.
-    members : list of Member
+    members : list of TreeMove
         Those without a feature have one cell, to which no edge leads.
 
     Attributes
     ----------
     strip_of : ndarray of shape (n_members,)
         Of each member.
-    firsts : list of Member
+    firsts : list of TreeMove
         One of each strip.
     trees : ndarray of shape (n_trees,)
         That rows go down.
@@ -332,7 +332,7 @@ def _marks(table, firsts, first_cell):
     Parameters
     ----------
     table : TreeTable
-    firsts : list of Member
+    firsts : list of TreeMove
         One of each strip.
     first_cell : ndarray of shape (n_strips,)
 

@@ -23,15 +23,15 @@ from skvarimp._response.responses.trees.means import (
     mean_of_group,
 )
 from skvarimp._response.responses.trees.pieces import (
-    Member,
-    Strips,
+    TreeGrids,
+    TreeMove,
     distinct,
     first_of_each,
 )
 from skvarimp._response.responses.trees.walks import TreeWalker
 from skvarimp._response.steps import settled
 from skvarimp._running.memory import Memo
-from skvarimp._running.tasks import each
+from skvarimp._running.tasks import in_threads
 
 
 class TreeCodes:
@@ -57,7 +57,7 @@ class TreeCodes:
 
     def rows(self, table):
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
-        return self._coded.get(table, partial(self.trees.codes_of, table, each))
+        return self._coded.get(table, partial(self.trees.codes_of, table, in_threads))
 
     def by_feature(self, table, rows):
         """Codes of some of a table's rows, (n_features, len(rows)), contiguous."""
@@ -169,8 +169,8 @@ class TreeResponse(Response):
     def curves(self, table, rows, move, base):
         if self.codes.is_group(move.feature):
             return settled(self._group_curves(table, rows, move, base), self.gap)
-        member = Member(self.trees, 0, move, *self.codes.grid(table, move))
-        steps = Strips(self, [member]).joined_steps(table, rows, base, [move])
+        member = TreeMove(self.trees, 0, move, *self.codes.grid(table, move))
+        steps = TreeGrids(self, [member]).joined_steps(table, rows, base, [move])
         moved = steps.dense()[:, :, member.cell_of_value]
         return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
 
@@ -194,9 +194,9 @@ class TreeResponse(Response):
         coded = [(move, *self.codes.grid(table, move)) for move in moves]
         if any(len(features) > 1 for _, features, _ in coded):
             return super().at_cells(table, rows, moves, base, cells)
-        members = [Member(self.trees, m, *move) for m, move in enumerate(coded)]
+        members = [TreeMove(self.trees, m, *move) for m, move in enumerate(coded)]
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
-        plan = Strips(self, members)
+        plan = TreeGrids(self, members)
         for part, curves in plan.curves_of(table, rows, base, moves):
             for m, member in enumerate(members):
                 steps = plan.steps(curves, m, rows)
@@ -209,11 +209,11 @@ class TreeResponse(Response):
         categorical = self.trees.categorical[self.codes.features(move.feature)]
         if not move.ascends or categorical.any():
             return None
-        member = Member(self.trees, 0, move, *self.codes.grid(table, move))
+        member = TreeMove(self.trees, 0, move, *self.codes.grid(table, move))
         first_value = np.searchsorted(member.cell_of_value, np.arange(member.n_cells))
 
         def of_rows(rows, base):
-            steps = Strips(self, [member]).joined_steps(table, rows, base, [move])
+            steps = TreeGrids(self, [member]).joined_steps(table, rows, base, [move])
             positions = first_value[steps.positions]
             return replace(steps, positions=positions, n_cells=move.n_cells)
 
@@ -229,8 +229,11 @@ class TreeResponse(Response):
             return super().mean_curves(table, rows, weights, move, base)
         if len(features) > 1:
             return mean_of_group(self, table, rows, weights, features, codes)
-        member = Member(self.trees, 0, move, features, codes)
-        mean, plan = np.zeros((self.n_outputs, member.n_cells)), Strips(self, [member])
+        member = TreeMove(self.trees, 0, move, features, codes)
+        mean, plan = (
+            np.zeros((self.n_outputs, member.n_cells)),
+            TreeGrids(self, [member]),
+        )
         for part, curves in plan.curves_of(table, rows, base, [move]):
             mean += plan.steps(curves, 0, rows).over_rows(weights[part])
         return mean[:, member.cell_of_value]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._compiled import kernel
-from skvarimp._response.further_reductions import (
+from skvarimp._response.losses import (
     AbsoluteError,
     OwnShare,
     SquaredError,
@@ -26,7 +26,7 @@ from skvarimp._response.responses.trees.means import (
     products,
     with_slopes,
 )
-from skvarimp._response.responses.trees.pieces import Member, Strips
+from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 from skvarimp._response.shape import Merging, reduced
 from skvarimp._response.steps import StepCurves
 from skvarimp._response.walk import Task, Walker
@@ -36,23 +36,10 @@ from skvarimp._running.memory import (
     numbers_at_once,
     working_bytes,
 )
-from skvarimp._running.tasks import each
+from skvarimp._running.tasks import in_threads
 
 PIECES = kernel("pieces")
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
-# What the kernel `reduce`, or `means`, calls a reduction, by its exact type.
-KINDS = {
-    Pairs: "pairs",
-    Observed: "distances",
-    TotalShare: "variances",
-    SquaredError: "squares",
-    AbsoluteError: "distances",
-    Range: "extents",
-    IndividualFlatness: "deviations",
-    PartialDependence: "means",
-    OwnShare: "means",
-    MeanCurve: "drifts",
-}
 
 
 class TreeWalker(Walker):
@@ -72,7 +59,7 @@ class TreeWalker(Walker):
                 yield from self.tasks_of(position)
             else:
                 single.append(position)
-        for member in each(partial(member_of, self.response, self.walk), single):
+        for member in in_threads(partial(member_of, self.response, self.walk), single):
             alone = self._means_serve(member)
             times[member.feature] += alone
             which = alone and times[member.feature]
@@ -124,10 +111,10 @@ class TreeWalker(Walker):
 
         Returns
         -------
-        members : list of Member
+        members : list of TreeMove
         means : dict or None
             Their mean curves and slopes, see `with_slopes`, where no more is wanted.
-        plan : Strips or None
+        plan : TreeGrids or None
             Else what the descent is given.
         """
         walk, response = self.walk, self.response
@@ -136,7 +123,7 @@ class TreeWalker(Walker):
             every = members or [member_of(response, walk, p) for p in positions]
             if self._means_serve(every[0]):
                 return every, self._means(every), None
-            return every, None, Strips(response, every)
+            return every, None, TreeGrids(response, every)
 
         return self.shared.get(positions, make)
 
@@ -176,7 +163,7 @@ class TreeWalker(Walker):
     def _taken(self, task, members, plan):
         """The states of members whose reductions take the pieces of their curves."""
         walk, response = self.walk, self.response
-        taking = Taking(walk, members, task.rows, response.gap, plan)
+        taking = TreeReducer(walk, members, task.rows, response.gap, plan)
         rows, base = walk.rows[task.rows], walk.base[:, task.rows]
         for part, curves in plan.curves_of(walk.table, rows, base, walk.moves):
             taking.add(part, curves)
@@ -184,10 +171,10 @@ class TreeWalker(Walker):
 
 
 def member_of(response, walk, position):
-    """The `Member` of a position whose feature is no group."""
+    """The `TreeMove` of a position whose feature is no group."""
     move = walk.moves[position]
     features, codes = response.codes.grid(walk.table, move)
-    return Member(response.trees, position, move, features, codes)
+    return TreeMove(response.trees, position, move, features, codes)
 
 
 def serves(response, walk, member, n_rows):
@@ -201,15 +188,15 @@ def serves(response, walk, member, n_rows):
     return [type(reduction) for reduction in wanted] == [PartialDependence]
 
 
-class Taking:
+class TreeReducer:
     """The reductions of some members, which take their curves some rows at a time.
 
     Parameters
     ----------
-    walk, members, rows : see `Summed`
+    walk, members, rows : see `KernelSums`
     gap : float
         See `settled`.
-    plan : Strips
+    plan : TreeGrids
     """
 
     def __init__(self, walk, members, rows, gap, plan):
@@ -219,22 +206,19 @@ class Taking:
         for m, member in enumerate(members):
             request, left = member.position // walk.n_features, {}
             for r, reduction in enumerate(walk.reductions_of(member.position)):
-                kind = KINDS.get(type(reduction)) if plan.compiled else None
-                if kind is None:
+                if not plan.compiled or type(reduction) not in KERNEL_SUMS:
                     left[r] = reduction, Merging()
                     continue
-                alike = kind, type(reduction), request, r, member.parts
-                if kind == "means":
-                    alike += (reduction.n_kept(len(walk.base) * member.n_cells),)
-                together.setdefault(alike, []).append((m, r, reduction))
+                how, kind = KERNEL_SUMS[type(reduction)]
+                kept = how.n_kept(reduction, len(walk.base) * member.n_cells)
+                alike = type(reduction), request, r, member.parts, kept
+                together.setdefault(alike, []).append((m, how, kind, reduction))
             self._left.append(left)
         self._summed = []
-        for (kind, *_), wanted in together.items():
-            some, places, (reduction, *_) = zip(*wanted)
-            how = SummedLoss if hasattr(reduction, "loss") else Summed
-            how = SummedMeans if kind == "means" else how
+        for (_, _, r, *_), wanted in together.items():
+            some, (how, *_), (kind, *_), (reduction, *_) = zip(*wanted)
             summed = how(kind, reduction, [members[m] for m in some], walk, rows)
-            self._summed.append((summed, list(some), places[0]))
+            self._summed.append((summed, list(some), r))
 
     def add(self, part, curves):
         """Take the `Curves` of a slice of the rows."""
@@ -267,15 +251,15 @@ class Taking:
         return [[of_member[r] for r in sorted(of_member)] for of_member in states]
 
 
-class Summed:
+class KernelSums:
     """A reduction of some members that a compiled kernel adds up, some rows at a time.
 
     Parameters
     ----------
     kind : str
-        See `KINDS`.
+        See `KERNEL_SUMS`.
     reduction : Reduction
-    members : list of Member
+    members : list of TreeMove
     walk : Walk
     rows : slice
         The evaluated rows that will be added.
@@ -300,6 +284,11 @@ class Summed:
         self.sums = np.zeros((n_outputs, self.places[-1]))
         self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
 
+    @staticmethod
+    def n_kept(reduction, n_numbers):
+        """How many sums of rows are kept apart, of so many numbers each."""
+        return 0
+
     def add(self, curves, rows):
         """Add the `Curves` of a slice of the rows."""
         of_cells = self.places, self.below
@@ -317,7 +306,7 @@ class Summed:
         return [np.cumsum(own, axis=-1, out=own)[np.newaxis] for own in parts]
 
 
-class SummedLoss(Summed):
+class LossSums(KernelSums):
     """A loss that is a distance, or its square, from the target."""
 
     def __init__(self, kind, reduction, members, walk, rows):
@@ -333,7 +322,7 @@ class SummedLoss(Summed):
             yield State(rows[np.newaxis], state.cells)
 
 
-class SummedMeans(Summed):
+class MeanSums(KernelSums):
     """`PartialDependence` and `OwnShare`, whose rows are kept in one way."""
 
     def __init__(self, kind, reduction, members, walk, rows):
@@ -344,6 +333,10 @@ class SummedMeans(Summed):
         self.groups = np.asarray(groups, dtype=np.int64)
         self.sketch = np.zeros((len(self.sums), n_groups, self.places[-1]))
 
+    @staticmethod
+    def n_kept(reduction, n_numbers):
+        return reduction.n_kept(n_numbers)
+
     def add(self, curves, rows):
         of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
         PIECES.means(curves, self.places, *of_rows, self.sums, self.sketch)
@@ -352,3 +345,18 @@ class SummedMeans(Summed):
         sums, sketches = self.of_members(self.sums), self.of_members(self.sketch)
         for cells, sketch in zip(sums, sketches):
             yield State(cells=cells, **{self.kept: sketch})
+
+
+# Which sums serve a reduction, by its exact type, and what the kernel calls it.
+KERNEL_SUMS = {
+    Pairs: (KernelSums, "pairs"),
+    Observed: (KernelSums, "distances"),
+    TotalShare: (KernelSums, "variances"),
+    SquaredError: (LossSums, "squares"),
+    AbsoluteError: (LossSums, "distances"),
+    Range: (KernelSums, "extents"),
+    IndividualFlatness: (KernelSums, "deviations"),
+    PartialDependence: (MeanSums, "means"),
+    OwnShare: (MeanSums, "means"),
+    MeanCurve: (KernelSums, "drifts"),
+}

@@ -12,7 +12,7 @@ from sklearn import config_context
 from skvarimp._measures.problem import ALL, make_problem
 from skvarimp._models.model import is_classifier
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.lowering import Watched, respond
+from skvarimp._response.probe import Watched, respond
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import HELD, Memo, at_once, even_slices
 
@@ -136,7 +136,7 @@ def own_score(estimator, X, y, **params):
 OUTPUTS = ("predict", "predict_proba", "decision_function")
 
 
-class StandIn:
+class PredictionProxy:
     """Stands for a fitted estimator before a scorer; only its outputs are not its own.
 
     A subclass implements `output(method, X)`.
@@ -179,7 +179,7 @@ class StandIn:
         return type(score).score(self, X, y, **weight)
 
 
-class Recorded(StandIn):
+class Recorded(PredictionProxy):
     """Asks the estimator, and keeps what it returned.
 
     Attributes
@@ -198,7 +198,7 @@ class Recorded(StandIn):
         return deepcopy(self.known[method])
 
 
-class Replayed(StandIn):
+class Replayed(PredictionProxy):
     """Returns outputs that are known, whatever the rows."""
 
     def __init__(self, estimator, known):
@@ -210,7 +210,7 @@ class Replayed(StandIn):
         return self._known[method].copy()
 
 
-class Permuted(StandIn):
+class Permuted(PredictionProxy):
     """Stands for an estimator whose X has the values of one feature permuted.
 
     Its outputs are those of the permuted rows of the current `repeat`, found for all

@@ -15,14 +15,15 @@ from skvarimp._measures.rows import (
     fingerprint,
 )
 from skvarimp._measures.scorers.resamples import N_PAIRS
-from skvarimp._measures.scorers.stand_ins import (
+from skvarimp._measures.scorers.proxies import (
     SMOOTH,
     Permuted,
     Recorded,
     Responses,
     own_score,
 )
-from skvarimp._measures.scorers.ways import way_of
+from skvarimp._measures.scorers.resamples import N_PAIRS
+from skvarimp._measures.scorers.sample_scores import way_of
 from skvarimp._response.drawing import strata
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import Effort, feature_seeds
@@ -71,7 +72,7 @@ class ScoreLost:
         Feature -> the part of each row, where donors are to come from it.
     responses : Responses or None
         What a scorer of scikit-learn's is served from.
-    way : Way or None
+    way : SampleScores or None
         How samples of the rows are scored; None where that would need the model, or
         would not move the score.
     why_no_errors : str or None

@@ -14,8 +14,8 @@ from sklearn.metrics import get_scorer
 
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import rows_of_target
+from skvarimp._measures.scorers.proxies import Replayed, own_score
 from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, orders
-from skvarimp._measures.scorers.stand_ins import Replayed, own_score
 from skvarimp._models.labels import as_columns, positions
 from skvarimp._models.readers.survival import predicts_times
 from skvarimp._running.guards import users_code
@@ -34,7 +34,7 @@ def way_of(lost, known):
 
     Returns
     -------
-    way : Way or None
+    way : SampleScores or None
     why_not : str or None
         What is unusual in a scorer that has none; None where it needs the model.
     """
@@ -51,7 +51,7 @@ def way_of(lost, known):
 
 
 @dataclass
-class Way:
+class SampleScores:
     """Scores of unmoved and shuffled rows in samples, from predictions.
 
     A subclass implements `serves()`, whether it gives the scorer's numbers, and
@@ -95,7 +95,7 @@ class Way:
         return orders(np.concatenate(lost, axis=-1))
 
 
-class ByFormula(Way):
+class ByFormula(SampleScores):
     """All repeats and samples at once, see `formulas`.
 
     The formula is that of what the scorer is, see `formula_of`. It is used where it
@@ -207,7 +207,7 @@ def _codes(labels, classes):
     return positions(as_columns(labels), [classes])[:, 0]
 
 
-class ByScorer(Way):
+class ByScorer(SampleScores):
     """The scorer itself, called for all repeats together, in each sample.
 
     Attributes

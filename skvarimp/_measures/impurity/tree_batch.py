@@ -17,7 +17,7 @@ LEAF = -1  # in `left`, `right` and `column`
 MISSING = np.iinfo(np.int32).max  # rank of NaN
 
 
-class Grove:
+class TreeBatch:
     """A few trees in one table, with their in-bag rows; what the search works on.
 
     A slot is one in-bag row of one tree. Node numbers run on from tree to tree. Slots
@@ -168,12 +168,12 @@ class SortedColumns:
     def __len__(self):
         return len(self.values)
 
-    def in_bag(self, grove, columns):
-        """The slots of a grove sorted by tree, then by each of some columns.
+    def in_bag(self, trees, columns):
+        """The slots of a trees sorted by tree, then by each of some columns.
 
         Parameters
         ----------
-        grove : Grove
+        trees : TreeBatch
         columns : ndarray of shape (n_columns,)
 
         Returns
@@ -182,20 +182,20 @@ class SortedColumns:
             Slots; the first row holds them in their own order.
         rank : ndarray of shape (1 + n_columns, n_slots) or None
         """
-        order = np.empty((1 + len(columns), grove.n_slots), dtype=np.intp)
+        order = np.empty((1 + len(columns), trees.n_slots), dtype=np.intp)
         rank = None if self.distinct else np.zeros(order.shape, dtype=np.int32)
-        order[0] = np.arange(grove.n_slots)
-        bounds = np.searchsorted(grove.tree, np.arange(len(grove.roots) + 1))
+        order[0] = np.arange(trees.n_slots)
+        bounds = np.searchsorted(trees.tree, np.arange(len(trees.roots) + 1))
         slot = np.full(self.values.shape[1], -1, dtype=np.intp)
         for start, stop in pairwise(bounds):
-            slot[grove.row[start:stop]] = np.arange(start, stop)
+            slot[trees.row[start:stop]] = np.arange(start, stop)
             for j, column in enumerate(columns, start=1):
                 slots = slot.take(self.order[column])
                 used = np.flatnonzero(slots >= 0)
                 order[j, start:stop] = slots.take(used)
                 if rank is not None:
                     rank[j, start:stop] = self.rank[column].take(used)
-            slot[grove.row[start:stop]] = -1
+            slot[trees.row[start:stop]] = -1
         return order, rank
 
 
@@ -245,12 +245,12 @@ class TreeLevel:
         )
 
 
-def levels(grove, order, rank):
-    """Walk down all trees of a grove, one depth at a time.
+def levels(trees, order, rank):
+    """Walk down all trees of a trees, one depth at a time.
 
     Parameters
     ----------
-    grove : Grove
+    trees : TreeBatch
     order, rank : ndarray of shape (1 + n_columns, n_slots)
         From `SortedColumns.in_bag`.
 
@@ -258,14 +258,14 @@ def levels(grove, order, rank):
     ------
     TreeLevel
     """
-    branches = grove.left != LEAF
-    destination = branches[grove.roots][grove.tree].astype(np.int8)
+    branches = trees.left != LEAF
+    destination = branches[trees.roots][trees.tree].astype(np.int8)
     order, rank = _runs(order, rank, destination, (1,))
-    for below in grove.upwards.levels:
-        lengths = grove.stop[below[0]] - grove.start[below[0]]
+    for below in trees.upwards.levels:
+        lengths = trees.stop[below[0]] - trees.start[below[0]]
         nodes, right, left = (each[lengths > 0] for each in below)
         lengths, slots = lengths[lengths > 0], order[0]
-        goes_left = slots < grove.start[np.repeat(right, lengths)]
+        goes_left = slots < trees.start[np.repeat(right, lengths)]
         level = TreeLevel(nodes, lengths, order, rank, goes_left)
         yield level
 
