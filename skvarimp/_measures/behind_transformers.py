@@ -32,6 +32,18 @@ def has_transformers(estimator):
     return isinstance(unwrapped(estimator), Pipeline)
 
 
+def before_transformed_target(estimator, y):
+    """The model inside a TransformedTargetRegressor, and y as that model saw it."""
+    if y is not None:
+        columns = np.asarray(y)
+        if columns.ndim == 1:
+            columns = columns.reshape(-1, 1)
+        y = np.asarray(estimator.transformer_.transform(columns))
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+    return estimator.regressor_, y
+
+
 def set_columns(measure, estimator, X):
     """Check a model, and set what a measure that may do without X knows of its columns.
 

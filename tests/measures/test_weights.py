@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import (
     Lasso,
@@ -22,6 +23,7 @@ from sklearn.linear_model import (
     RidgeClassifier,
     TweedieRegressor,
 )
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
@@ -405,3 +407,32 @@ def test_absolute_coefficients_say_what_they_are_per_unit_of():
         text = " ".join(text.split())
         assert "per unit of the input" not in text
         assert "per unit of what the model is given behind its steps" in text
+
+
+def test_inside_a_transformed_target():
+    """t of the regression that was fitted, in units of the logarithm."""
+    X, y = regression_data()
+    y = np.exp((y - y.mean()) / y.std())
+    model = TransformedTargetRegressor(
+        LinearRegression(), func=np.log, inverse_func=np.exp
+    )
+    found = CoefficientImportance().fit(model.fit(X, y), X, y)
+    assert found.statistic_ == "t"
+    assert_allclose(found.importances_, np.abs(textbook_t(X, np.log(y))[0]), rtol=1e-7)
+
+
+def test_a_classifier_of_each_output():
+    """Its own coefficients, one column for two classes and one for each of more."""
+    X, y = regression_data()
+    labels = np.column_stack(
+        [y > np.median(y), np.digitize(y, np.quantile(y, [0.3, 0.6]))]
+    )
+    model = MultiOutputClassifier(LogisticRegression(max_iter=10_000)).fit(X, labels)
+    found = CoefficientImportance(statistic="absolute").fit(model, X, labels)
+    coefficients = np.vstack([member.coef_ for member in model.estimators_])
+    assert_array_equal(found.signed_importances_, coefficients.T)
+    assert found.output_names_ == ["y0: 1", "y1: 0", "y1: 1", "y1: 2"]
+    spread = CoefficientImportance().fit(model, X, labels)
+    assert spread.statistic_ == "standardized"
+    expected = np.abs(coefficients.T * X.std(axis=0)[:, None])
+    assert_allclose(spread.importances_per_output_, expected, rtol=1e-9)

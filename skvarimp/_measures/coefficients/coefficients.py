@@ -7,16 +7,22 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.multioutput import MultiOutputClassifier
 
 from skvarimp._data.sparse_table import column_blocks
 from skvarimp._data.statistics import divided, variance
+from skvarimp._data.table import check_fitted
 from skvarimp._data.validation import (
     check_sample_weight,
     check_target,
     finite_numbers,
     numeric_target,
 )
-from skvarimp._measures.behind_transformers import set_columns
+from skvarimp._measures.behind_transformers import (
+    before_transformed_target,
+    set_columns,
+)
 from skvarimp._measures.coefficients.splines import increases_of_gcv, is_spline
 from skvarimp._measures.coefficients.statistics import (
     NoStatistic,
@@ -121,6 +127,8 @@ class CoefficientImportance(WeightImportance):
     fits y without residuals, or its coefficients are not those of greatest likelihood
     (other data, separated classes): an `ImportanceWarning` then says why not.
 
+    Inside TransformedTargetRegressor, y and all numbers are of the transformed target.
+
     X and y must be the training data: coefficients more than a standard error from
     the likelihood's maximum raise an error, more than a tenth of one an
     `ImportanceWarning`. Where columns are linear combinations of each other, an
@@ -169,6 +177,13 @@ class CoefficientImportance(WeightImportance):
     _reads_training_rows = True
 
     statistic: Literal["auto", "t", "standardized", "absolute", "gcv"] = "auto"
+
+    def _fit(self, estimator, X, y, sample_weight):
+        check_fitted(estimator)
+        inside = unwrapped(estimator)
+        if isinstance(inside, TransformedTargetRegressor):
+            estimator, y = before_transformed_target(inside, y)
+        super()._fit(estimator, X, y, sample_weight)
 
     def _read(self, estimator, X, y, sample_weight):
         names, table = set_columns(self, estimator, X)
@@ -357,6 +372,9 @@ def _numeric_target(y, n_outputs):
 
 def _read_coefficients(estimator, n_features):
     """Coefficients as (n_features, n_outputs)."""
+    if type(estimator) is MultiOutputClassifier:
+        members = [unwrapped(member) for member in estimator.estimators_]
+        return np.hstack([_read_coefficients(m, n_features) for m in members])
     name = type(estimator).__name__
     try:
         coefficients = linear_form(estimator).weights

@@ -19,7 +19,9 @@ from skvarimp._measures.behind_transformers import (
     set_columns,
 )
 from skvarimp._models.forms import NotReadable
+from skvarimp._models.labels import class_lists
 from skvarimp._models.model import names_in, target_names
+from skvarimp._models.model import output_names as indicator_names
 from skvarimp._models.readers.perceptrons import layer_weights
 from skvarimp._models.registry import unwrapped
 from skvarimp._types import AnyEstimator, Matrix
@@ -94,7 +96,11 @@ class WeightImportance(BaseImportance):
 def output_names(estimator, n_outputs, y=None):
     """Names of the outputs that weights belong to."""
     classes = getattr(estimator, "classes_", None)
-    if classes is not None and np.ndim(classes) == 1:
+    if isinstance(classes, list):  # one for each output
+        names = indicator_names(class_lists(classes), names_in(y))
+        if len(names) == n_outputs:
+            return names
+    elif classes is not None and np.ndim(classes) == 1:
         if n_outputs == 1 and len(classes) == 2:
             return [str(classes[1])]
         if isinstance(estimator, SVC | NuSVC):  # one against one, in this order

@@ -17,12 +17,12 @@ from skvarimp._data.validation import Interval, check_rows, check_target
 from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.behind_transformers import (
+    before_transformed_target,
     fit_behind_transformers,
     has_transformers,
 )
 from skvarimp._measures.impurity.readers import (
     READERS,
-    before_transformed_target,
     each_ensemble,
     named_inside,
 )

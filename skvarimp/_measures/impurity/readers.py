@@ -275,18 +275,6 @@ def each_ensemble(estimator, y):
     return list(zip(members, columns.T))
 
 
-def before_transformed_target(estimator, y):
-    """The model inside a TransformedTargetRegressor, and y as that model saw it."""
-    if y is not None:
-        columns = np.asarray(y)
-        if columns.ndim == 1:
-            columns = columns.reshape(-1, 1)
-        y = np.asarray(estimator.transformer_.transform(columns))
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = y[:, 0]
-    return estimator.regressor_, y
-
-
 def named_inside(estimator):
     """The (unfitted) model whose trees count, inside those that only hold it."""
     while True:

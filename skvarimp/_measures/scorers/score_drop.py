@@ -14,7 +14,6 @@ from skvarimp._measures.rows import (
     constant_columns,
     fingerprint,
 )
-from skvarimp._measures.scorers.resamples import N_PAIRS
 from skvarimp._measures.scorers.proxies import (
     SMOOTH,
     Permuted,
