@@ -1,8 +1,8 @@
 """From forms to responses, and the probe that each must pass.
 
-The probe compares two things with the black box, on a few rows: curves, at values all
-over the data and next to those where the response may jump; and the importances of one
-feature, by the same walk that will run, with its closed forms and compiled kernels.
+The probe compares curves of a few rows with those of the black box, at values all over
+the data and next to those where the response may jump. What reductions make of curves
+does not depend on the model: tests compare it.
 """
 
 from dataclasses import dataclass, replace
@@ -12,15 +12,12 @@ import numpy as np
 
 from skvarimp._data.base_table import side_by_side, spread_over
 from skvarimp._data.frames import FrameTable
-from skvarimp._data.statistics import Units
 from skvarimp._models.array_forms import Additive, KernelSum, Layers
 from skvarimp._models.forms import BehindSteps, Combined, NotReadable
 from skvarimp._models.registry import read
 from skvarimp._models.trees import Trees
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.grid import Move, Moves, make_move
-from skvarimp._response.mean_curves import PartialDependence
-from skvarimp._response.reductions import Observed, Pairs
+from skvarimp._response.grid import Move, make_move
 from skvarimp._response.responses.composite import (
     ColumnwiseResponse,
     CombinedResponse,
@@ -33,7 +30,6 @@ from skvarimp._response.responses.linear import (
 )
 from skvarimp._response.responses.networks import NetworkResponse
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.walk import Walk, finished_curves, run_walk
 from skvarimp._running.guards import OverBudget, warn
 from skvarimp.exceptions import ResponseWarning
 
@@ -125,15 +121,13 @@ class Watched:
         return lowered(self.model, self.table)
 
 
-def respond(watched, features, walked=True):
+def respond(watched, features):
     """The response that serves a model: lowered and probed, or the black box.
 
     Parameters
     ----------
     watched : Watched
     features : list of Feature
-    walked : bool, default=True
-        Whether importances are wanted, whose walk is then probed as well.
 
     Returns
     -------
@@ -142,7 +136,7 @@ def respond(watched, features, walked=True):
     model, n_outputs = watched.model, len(watched.base)
     try:
         response = watched.lowered
-        probe(response, watched, features, walked)
+        probe(response, watched, features)
         return response
     except NotReadable as declined:
         return BlackBoxResponse(model, n_outputs, str(declined))
@@ -167,7 +161,6 @@ def respond(watched, features, walked=True):
 
 
 ROWS, FEATURES, CELLS, SEEN = 8, 8, 12, 500
-WALKED_ROWS = 34  # enough cells for the closed forms of smooth links
 EXACT = 1e-9
 ROUNDING = 1e-7  # a smaller difference is a matter of digits
 
@@ -192,7 +185,7 @@ class Difference(Exception):
         return f"by {self.gap:.3g} {self.where}"
 
 
-def probe(response, watched, features, walked=True):
+def probe(response, watched, features):
     """Compare a response with the model's own output; raises a `Difference`.
 
     A model that computes in single precision may differ by its rounding.
@@ -202,8 +195,6 @@ def probe(response, watched, features, walked=True):
     response : Response
     watched : Watched
     features : list of Feature
-    walked : bool, default=True
-        Whether to compare the importances of a walk, too.
     """
     table, base, weights = watched.table, watched.base, watched.weights
     rows = spread_over(len(weights), ROWS)
@@ -213,19 +204,11 @@ def probe(response, watched, features, walked=True):
         inner, of_model, behind, feature_behind = response.inside(table)
         alone = [e for e in map(feature_behind, some) if len(e.columns) == 1]
         if inner.critical_values and alone:
-            probe(inner, replace(watched, model=of_model, table=behind), alone, False)
+            probe(inner, replace(watched, model=of_model, table=behind), alone)
     fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
     blocks = [(rows, move) for move in moves]
-    moving = max(range(len(moves)), key=lambda m: np.ptp(fast[m], axis=-1).max())
-    walk, few = None, spread_over(len(weights), WALKED_ROWS)
-    if walked and np.ptp(fast[moving]) > 0:
-        walk = _short_walk(response, table, few, base, weights, some[moving])
-        move = walk.moves[0]
-        blocks.append((few, replace(move, donors=few[move.donors], codes=None)))
     own = BlackBoxResponse(watched.model, len(base)).curves_of(table, blocks)
     _compare_curves(response, moves, fast, own, base[:, rows])
-    if walk is not None:
-        _compare_walks(walk, own[-1])
 
 
 def _some_of_each_size(features):
@@ -247,41 +230,6 @@ def _compare_curves(response, moves, fast, own, base):
             where = f"{where}, in shape: {one.shape} against {other.shape}"
             raise Difference(np.inf, 1.0, where)
         _compare(response, one, other, size, where)
-
-
-def _short_walk(response, table, rows, base, weights, feature):
-    """A walk of one feature over some rows alone."""
-    table, weights = table.take(rows), weights[rows] / weights[rows].sum()
-    base = np.ascontiguousarray(base[:, rows])
-    units = Units(len(weights), weights, weights)
-    reductions = [Pairs(), Observed(), PartialDependence("std", 2, len(rows))]
-    return Walk(
-        response,
-        table,
-        Moves(table, weights, [feature], ["all"], [frozenset()]),
-        [reductions],
-        np.arange(len(rows)),
-        weights,
-        base,
-        units,
-        None,
-        [[np.ones(len(base))] * len(reductions)],
-    )
-
-
-def _compare_walks(walk, curves):
-    """The importances of a walk's feature against those of the model's own curves."""
-    size, name = (
-        np.abs(walk.base).max() + np.ptp(walk.base),
-        walk.moves.features[0].name,
-    )
-    try:
-        own, fast = finished_curves(walk, curves), run_walk(walk)[0]
-    except ValueError:  # numbers too large: the walk itself will say so
-        return
-    for reduction, one, other in zip(walk.reductions[0], fast, own):
-        where = f"in {type(reduction).__name__} of {name!r}"
-        _compare(walk.response, one.importances, other.importances, size, where)
 
 
 def _compare(response, fast, own, size, where):

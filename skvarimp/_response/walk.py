@@ -10,7 +10,7 @@ import numpy as np
 from skvarimp._data.statistics import Units
 from skvarimp._response.mean_curves import directions
 from skvarimp._response.reductions import Outcome, Sample, State
-from skvarimp._response.shape import Dense, Margins, Merging, reduced
+from skvarimp._response.shape import Margins, Merging, reduced
 from skvarimp._running.memory import BLOCK, Memo, even_slices, working_bytes
 from skvarimp._running.tasks import in_order, in_threads
 
@@ -295,14 +295,6 @@ def sample_of(walk, moves, scale, cell_of_value=None):
         None if parts is None else parts.of_row[walk.rows],
         directions=known,
     )
-
-
-def finished_curves(walk, curves):
-    """The `Outcome` of a walk of one feature from the curves of all rows themselves."""
-    wanted, chances = walk.reductions_of(0), walk.moves[0].probabilities
-    margins = walk.margins(slice(0, len(walk.rows)), chances[np.newaxis])
-    shape = Dense(margins, curves[np.newaxis])
-    return finished(walk, ((0,), reduced(wanted, shape)))[1]
 
 
 def unknown_outcomes(n_features, scales):

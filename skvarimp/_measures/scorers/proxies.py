@@ -51,7 +51,7 @@ class Responses:
             with users_code():  # names of columns were complained about before
                 of = make_problem(self.estimator, self.table, None, None, method)
             watched = Watched(of.model, of.table, of.base, of.weights)
-            response = respond(watched, self.features, walked=False)
+            response = respond(watched, self.features)
         except (ValueError, TypeError, AttributeError):  # the caller asks the model
             return None, None
         return of, None if isinstance(response, BlackBoxResponse) else response

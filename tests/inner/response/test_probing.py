@@ -1,7 +1,6 @@
 """What a probe sees, bins and closed forms."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from skvarimp._models.readers import sklearn_trees as _tree_readers
 from skvarimp._response import probe as _probe
 from skvarimp._response.grid import make_move
 from skvarimp._response.probe import lowered
-from skvarimp._response.responses import linear
 from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.responses.networks import kinked_curves
@@ -87,24 +85,6 @@ def test_a_probe_looks_at_thresholds(monkeypatch):
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
     with pytest.warns(ResponseWarning, match="differs from its own predict"):
         measure.fit(behind, rows)
-
-
-def test_a_probe_runs_the_closed_forms(monkeypatch):
-    """What is right as curves and wrong as a sum is found as well."""
-    model, finish = Ridge().fit(X, Y), linear.finish_lines
-
-    def misreckoned(*arguments):
-        return [
-            replace(one, importances=one.importances * 1.001)
-            for one in finish(*arguments)
-        ]
-
-    measure = SensitivityImportance(scale=None, estimation="exact")
-    right = measure.fit(model, X).importances_
-    monkeypatch.setattr(linear, "finish_lines", misreckoned)
-    with pytest.warns(ResponseWarning, match="differs from its own .* Pairs"):
-        measure.fit(model, X)
-    np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
 
 
 def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
