@@ -25,6 +25,7 @@ from skvarimp._measures.impurity.tree_reader import (
     declined,
     not_trees,
 )
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import as_columns, class_lists, positions
 from skvarimp._models.readers import sklearn_trees
 from skvarimp._models.registry import unwrapped
@@ -292,6 +293,13 @@ def read_trees(estimator):
     The exact type decides: see `as_known`.
     """
     reader = READERS.get(type(estimator))
+    name = type(estimator).__name__
     if reader is None:
-        raise not_trees(type(estimator).__name__)
-    return reader(estimator)
+        raise not_trees(name)
+    try:
+        return reader(estimator)
+    except NotReadable as reason:
+        raise TypeError(
+            f"ImpurityImportance cannot read this {name}: {reason}. Use "
+            "PermutationImportance, which asks the model itself."
+        ) from None

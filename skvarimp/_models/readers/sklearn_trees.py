@@ -20,6 +20,7 @@ from skvarimp._models.trees import Encoding, Tree, Trees, in_column, recoded
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
+TRIED_ROWS, TRIED_NODES = 8, 64  # of each tree, as it is read
 MEAN = "mean"  # of trees whose prediction is their median
 
 
@@ -69,7 +70,11 @@ def n_training_rows(forest):
 
 
 def _tree(tree, values, columns=None):
-    """A `Tree` of a `tree_` that was grown on some columns, or on all."""
+    """A `Tree` of a `tree_` that was grown on some columns, or on all.
+
+    Raises NotReadable where its nodes do not compare values with thresholds.
+    """
+    _check_leaves(tree)
     left, right = tree.children_left, tree.children_right
     weight = tree.weighted_n_node_samples
     inner = np.flatnonzero(left >= 0)
@@ -87,6 +92,40 @@ def _tree(tree, values, columns=None):
         count=tree.n_node_samples,
         columns=None if columns is None else np.unique(columns),
     )
+
+
+def _check_leaves(tree):
+    """Raise NotReadable unless thresholds lead to the leaves that a `tree_` finds.
+
+    The rows that are tried stand on thresholds and next to them, and the last misses
+    values. A split that compares no numbers, as of categories, sends some elsewhere.
+    """
+    left, feature = tree.children_left, tree.feature
+    inner = np.flatnonzero(left >= 0)
+    if not len(inner):
+        return
+    random = np.random.default_rng(len(inner))
+    tried = random.choice(inner, min(len(inner), TRIED_NODES), replace=False)
+    rows = np.zeros((TRIED_ROWS, tree.n_features), dtype=np.float32)
+    for k, row in enumerate(rows):
+        nodes = random.permutation(tried)  # the last of a feature's stays
+        values = tree.threshold[nodes].astype(np.float32)
+        if k % 2:
+            values = np.nextafter(values, np.float32(np.inf))
+        row[feature[nodes]] = values
+    rows[-1, feature[tried[::2]]] = np.nan
+    each, node = np.arange(TRIED_ROWS), np.zeros(TRIED_ROWS, dtype=np.intp)
+    while np.any(left[node] >= 0):
+        values = rows[each, feature[node]]
+        goes_left = values <= tree.threshold[node]
+        goes_left |= np.isnan(values) & (tree.missing_go_to_left[node] != 0)
+        below = np.where(goes_left, left[node], tree.children_right[node])
+        node = np.where(left[node] >= 0, below, node)
+    if not np.array_equal(node, tree.apply(rows)):
+        raise NotReadable(
+            "its rows do not fall into the leaves that its thresholds say, as with "
+            "splits of a kind that this version does not know"
+        )
 
 
 def grown_tree(member, columns):
