@@ -97,7 +97,8 @@ default="auto"
 
     Notes
     -----
-    The lowest edge is the smallest value; the other edges are quantiles of the
+    The lowest edge is the smallest value. With at most `n_bins` + 1 distinct values
+    each is an edge, however rare it is; else the other edges are quantiles of the
     observed values (the inverse of their distribution function), and a row belongs to
     the bin whose upper edge is the first that is not below its value. Between the
     edges the curve is linear in the value (in the position, for categories), and its
@@ -232,8 +233,11 @@ def _curve_of(task, problem, n_bins):
         return values, flat, flat, none, none, influence, None
     share = weights[known].sum()
     w, cells = weights[known] / share, move.codes[known]
-    at = np.arange(1, n_bins + 1) / n_bins
-    edges = np.union1d(0, quantile_positions(move.probabilities[:n_known_cells], at))
+    edges = np.arange(n_known_cells)
+    if n_known_cells > n_bins + 1:
+        at = np.arange(1, n_bins + 1) / n_bins
+        reached = quantile_positions(move.probabilities[:n_known_cells], at)
+        edges = np.union1d(0, reached)
     # edges[b] < value <= edges[b + 1], the smallest value in the first bin
     bins = np.maximum(np.searchsorted(edges, cells), 1) - 1
     # (n_outputs, n_known)

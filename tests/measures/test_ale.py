@@ -31,6 +31,8 @@ def literal_ale(f, X, j, n_bins, weights=None):
     upper = [ordered[int(np.ceil(len(ordered) * k / n_bins - 1e-9)) - 1]
              for k in range(1, n_bins + 1)]  # fmt: skip
     edges = sorted({ordered[0], *upper})
+    if len(set(ordered)) <= n_bins + 1:
+        edges = sorted(set(ordered))
     curve, at_row = [0.0], np.zeros(len(X))
     for k, (low, high) in enumerate(pairwise(edges)):
         members = [i for i in range(len(X)) if low < x[i] <= high]
@@ -63,6 +65,27 @@ def test_equals_the_plain_loop(n_bins, weights):
         np.testing.assert_array_equal(ale.curves_[f"x{j}"][0], edges)
         np.testing.assert_allclose(ale.curves_[f"x{j}"][1], curve, rtol=0, atol=1e-9)
         assert ale.importances_[j] == pytest.approx(spread, rel=1e-9)
+
+
+def test_rare_values_have_an_edge_of_their_own():
+    """f(2) - f(1) and f(3) - f(2) are 5 and -5: without an edge at 2, 0.
+
+    By hand: 0, 1, 6, 1 less their mean over the rows.
+    """
+    x = np.repeat([0.0, 1.0, 2.0, 3.0], [40, 30, 1, 29])
+    effect = np.array([0.0, 1.0, 6.0, 1.0])
+    for n_bins in (3, 5, 20):
+        ale = ALEImportance(n_bins=n_bins).fit(
+            lambda Z: effect[Z[:, 0].astype(int)], x[:, np.newaxis]
+        )
+        edges, curve = ale.curves_["x0"]
+        assert edges.tolist() == [0, 1, 2, 3]
+        centred = effect - effect[x.astype(int)].mean()
+        rounding = len(x) * np.finfo(float).eps * effect.max()
+        np.testing.assert_allclose(curve, centred, atol=rounding)
+        assert ale.importances_[0] == pytest.approx(
+            effect[x.astype(int)].std(), rel=1e-12
+        )
 
 
 def test_an_additive_model_has_the_shape_of_its_partial_dependence():
