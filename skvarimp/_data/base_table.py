@@ -335,6 +335,17 @@ def is_missing(value):
         return True
 
 
+def is_constant(column):
+    """Whether all values of a column, (n_rows,), are equal, or all are missing."""
+    if column.dtype.kind == "O":
+        first = column[0]
+        if is_missing(first):
+            return all(map(is_missing, column))
+        return not any(is_missing(value) or value != first for value in column)
+    same = (column == column[0]) | ((column != column) & (column[0] != column[0]))
+    return bool(same.all())
+
+
 def begins_value(ordered):
     """Where sorted values begin a new one; missing values, the last, are one.
 

@@ -29,6 +29,7 @@ class FrameTable(Table):
     _given_labels = None
 
     def __init__(self, native):
+        native = without_views(native)
         self.frame = _in_memory(native)
         self._labels, self._kinds = list(self.frame.columns), {}
         super().__init__(native)
@@ -44,6 +45,8 @@ class FrameTable(Table):
         """X as one array, where its columns are numbers of one type; else None."""
         types = set(self.types())
         if len(types) != 1 or not self._dtypes[0].is_numeric():
+            return None
+        if self._dtypes[0] in WIDE_INTEGERS:
             return None
         if not self._labels[0]:  # narwhals makes no frame of an array then
             return None
@@ -66,6 +69,9 @@ class FrameTable(Table):
             if dtype.is_numeric():
                 of_type.setdefault(dtype, []).append(j)
         for dtype, columns in of_type.items():
+            if dtype in WIDE_INTEGERS:
+                numbers.update((j, _numbers_of(self._series(j))) for j in columns)
+                continue
             block = self.frame[:, columns].to_numpy()
             exact = block.dtype.kind in ("iu" if dtype.is_integer() else "f")
             if exact:
@@ -132,7 +138,7 @@ class FrameTable(Table):
         if dtype.is_float() and self.has_nulls(j):
             return _factorized_floats(self.column(j), series.is_null().to_numpy())
         # Categories of pandas have an order of their own, others that of the rows.
-        is_pandas = self.frame.implementation.is_pandas_like()
+        is_pandas = hasattr(getattr(series.to_native(), "dtype", None), "categories")
         levels = None
         if isinstance(dtype, (nw.Enum, nw.Categorical) if is_pandas else nw.Enum):
             levels = series.cat.get_categories().to_list()
@@ -170,6 +176,10 @@ class FrameTable(Table):
         if j in self._numbers:
             return True
         if isinstance(self._dtypes[j], nw.Enum | nw.Categorical):
+            native = self._series(j).to_native()
+            arrow = getattr(getattr(native, "dtype", None), "pyarrow_dtype", None)
+            if arrow is not None:  # a dictionary in a frame of pandas
+                return arrow.ordered
             return nw.is_ordered_categorical(self._series(j))
         return self.is_date(j) or super().has_order(j)
 
@@ -272,8 +282,10 @@ class FrameTable(Table):
                 return None
             if of_objects and not self.is_integer(j):
                 return None
-            items = values.astype(np.int64) if not np.isnan(values).any() else None
-            if items is None or of_objects:  # of Python's own type, with nulls
+            one_by_one = of_objects or self._dtypes[j] in WIDE_INTEGERS
+            one_by_one |= np.isnan(values).any()
+            items = values if one_by_one else values.astype(np.int64)
+            if one_by_one:  # of Python's own type, with nulls
                 items = [None if v != v else int(v) for v in values]
         else:
             items = values
@@ -376,6 +388,50 @@ def _in_memory(native):
         ) from None
 
 
+# NumPy has no integers of 128 bits.
+WIDE_INTEGERS = nw.Int128, nw.UInt128
+
+
+def narrowed(series):
+    """Integers of 128 bits in 64 bits where they have room, else rounded."""
+    for dtype in (nw.Int64, nw.UInt64):
+        if dtype.is_integer() and series.min() is None:
+            return series.cast(dtype)
+        limits = np.iinfo(np.int64 if dtype == nw.Int64 else np.uint64)
+        if limits.min <= series.min() and series.max() <= limits.max:
+            return series.cast(dtype)
+    return series.cast(nw.Float64)
+
+
+def without_views(native):
+    """A frame with Arrow's strings in place of views of strings, or as it is.
+
+    Arrow can neither take rows of views nor compare them.
+    """
+    arrow = sys.modules.get("pyarrow")
+    if arrow is None or not hasattr(arrow, "string_view"):
+        return native
+    plain = {arrow.string_view(): arrow.string(), arrow.binary_view(): arrow.binary()}
+    if isinstance(native, arrow.Table):
+        for j, kind in enumerate(native.schema.types):
+            if kind in plain:
+                column = native.column(j).cast(plain[kind])
+                native = native.set_column(j, native.schema.names[j], column)
+        return native
+    if type(native).__module__.partition(".")[0] != "pandas":
+        return native
+    types = enumerate(native.dtypes)
+    kinds = {j: getattr(kind, "pyarrow_dtype", None) for j, kind in types}
+    views = {j: plain[kind] for j, kind in kinds.items() if kind in plain}
+    if not views:
+        return native
+    native = native.copy(deep=False)
+    for j, kind in views.items():
+        column = arrow.array(native.iloc[:, j].array).cast(kind)
+        native.isetitem(j, require_pandas().arrays.ArrowExtensionArray(column))
+    return native
+
+
 def _double(values):
     """Integers as they are, other numbers as float64."""
     if values.dtype.kind in "iu":
@@ -386,7 +442,10 @@ def _double(values):
 def _present(series):
     """Which values are not null, and these as an array."""
     present = ~series.is_null()
-    return present.to_numpy(), np.asarray(series.filter(present).to_numpy())
+    known = series.filter(present)
+    if series.dtype in WIDE_INTEGERS:
+        known = narrowed(known)
+    return present.to_numpy(), np.asarray(known.to_numpy())
 
 
 def _numbers_of(series):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.base_table import is_missing
+from skvarimp._data.base_table import is_constant
 from skvarimp._data.statistics import Units
 from skvarimp._response.reductions import State
 from skvarimp._response.walk import sample_of
@@ -181,17 +181,6 @@ def fingerprint(table):
 def constant_columns(table):
     """Which columns have one value in all rows, (n_columns,); missing is a value."""
     return np.array([is_constant(table.column(j)) for j in range(table.n_columns)])
-
-
-def is_constant(column):
-    """Whether all values of a column, (n_rows,), are equal, or all are missing."""
-    if column.dtype.kind == "O":
-        first = column[0]
-        if is_missing(first):
-            return all(map(is_missing, column))
-        return not any(is_missing(value) or value != first for value in column)
-    same = (column == column[0]) | ((column != column) & (column[0] != column[0]))
-    return bool(same.all())
 
 
 def rows_of(importance):

@@ -14,6 +14,7 @@ from itertools import chain, combinations
 import numpy as np
 from sklearn import get_config
 
+from skvarimp._data.base_table import is_constant
 from skvarimp._data.table import together
 from skvarimp._response.grid import make_move
 from skvarimp._running.memory import call_slices
@@ -104,12 +105,8 @@ class Coalitions:
     def __init__(self, response, table, weights, base, features):
         self.response, self.table, self.features = response, table, features
         self.weights, self.base = weights, base
-
-        def varies(j):
-            column = table.column(j)
-            return np.any(column != column[0])
-
-        several = [any(map(varies, feature.columns)) for feature in features]
+        columns = [[table.column(j) for j in feature.columns] for feature in features]
+        several = [not all(map(is_constant, of_one)) for of_one in columns]
         self.varying = np.flatnonzero(several).tolist()
 
     @property
