@@ -73,6 +73,15 @@ def holm(pvalues):
     return np.minimum(adjusted, 1.0)
 
 
+def mean_over_outputs(per_output):
+    """Means of numbers by output, (n_features, n_outputs), over outputs that are known.
+
+    An output is unknown where it is NaN for every feature.
+    """
+    known = ~np.isnan(per_output).all(axis=0)
+    return per_output[:, known if known.any() else slice(None)].mean(axis=1)
+
+
 def centred(values, weights):
     """Minus the weighted mean along the last axis; exactly 0 where constant."""
     shifted = values - values[..., :1]

@@ -12,6 +12,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.statistics import mean_over_outputs
 from skvarimp._data.table import (
     as_rows,
     as_table,
@@ -238,7 +239,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self.features_ = list(feature_names)
         self.output_names_ = list(output_names)
         self.importances_per_output_ = per_output
-        self.importances_ = per_output.mean(axis=1)
+        self.importances_ = mean_over_outputs(per_output)
         self.standard_errors_ = standard_errors
         self.result_ = Importances(
             self.features_,

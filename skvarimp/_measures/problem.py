@@ -47,12 +47,38 @@ from skvarimp._response.rounds import (
     rows_in_rounds,
 )
 from skvarimp._response.walk import Walk, run_walk
-from skvarimp._running.guards import budget
+from skvarimp._running.guards import budget, warn
 from skvarimp._running.tasks import Progress, in_threads
 
 QUICK = 2e7  # numbers written: about half a second
 MOST_KEPT = 2**24  # values of the curves of one feature at drawn rows
 _WAY_OUT = "Use scale=None for importances in the units of the response."
+
+
+def without_outputs(outcome, scale):
+    """Make importances of outputs of infinite scale unknown, and others those of one.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Its importances and errors of each output change; means over them are right.
+    scale : ndarray of shape (n_outputs,)
+        As `Problem.without_absent_classes` gives it.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
+        By what each output was divided; NaN of those left out.
+    """
+    absent = np.isinf(scale)
+    if not absent.any():
+        return scale
+    share = 1.0 - absent.mean()
+    for name in ("importances", "errors_per_output"):
+        values = getattr(outcome, name)
+        if values is not None:
+            setattr(outcome, name, np.where(absent, np.nan, share * values))
+    return np.where(absent, np.nan, scale / share)
 
 
 @dataclass
@@ -224,11 +250,37 @@ class Problem:
         scale, model = np.array(self._statistics(contrast)), self.model
         if model.kind == "score" or model.clusters:
             return np.where(scale > 0, scale, 1.0)  # a constant response: 0 / 1
+        scale = self.without_absent_classes(scale, scale == 0)
         if np.any(scale == 0):
             name = model.output_names[int(np.argmin(scale))]
             what = "y is" if len(scale) == 1 else f"y's part for output {name!r} is"
             raise ValueError(f"{what} constant, so scale='auto' is 0. {_WAY_OUT}")
         return scale
+
+    def without_absent_classes(self, scale, constant):
+        """Scales with which classes that no row, or each row, has leave the mean.
+
+        Importances are means over the outputs. A scale of infinity gives a class 0, and
+        the others are divided by the share of the outputs that they are. See
+        `without_outputs`.
+
+        Parameters
+        ----------
+        scale : ndarray of shape (n_outputs,)
+        constant : ndarray of shape (n_outputs,), bool
+            Whose target does not vary.
+        """
+        of_classes = self.model.kind in {"probability", "label"}
+        if not of_classes or not constant.any() or constant.all():
+            return scale
+        absent = np.flatnonzero(constant)
+        names = ", ".join(repr(self.model.output_names[o]) for o in absent)
+        verb = "class {} is" if len(absent) == 1 else "classes {} are"
+        warn(
+            f"The {verb.format(names)} that of no row or of all: importances are means "
+            "over the other classes."
+        )
+        return np.where(constant, np.inf, (1.0 - constant.mean()) * scale)
 
     def _statistics(self, contrast):
         compared = compared_with(self.model, lambda: self.y, self.base)

@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 from sklearn.tree import BaseDecisionTree
 
 from skvarimp._data.base_table import Table
+from skvarimp._data.statistics import mean_over_outputs
 from skvarimp._data.table import as_rows, is_dask
 from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._measures.base import BaseImportance
@@ -117,7 +118,7 @@ class ResponseImportance(BaseImportance):
         ]
         known = outcome.complete
         self._complete = {} if known is None else {"complete": known}
-        warn_stopped(self, np.isnan(outcome.importances.mean(axis=1)))
+        warn_stopped(self, np.isnan(mean_over_outputs(outcome.importances)))
         names = [feature.name for feature in plan.features]
         output_names = output_names or plan.problem.model.output_names
         units = plan.problem.units if samples is None else samples.units

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._data.validation import grid_constraint
-from skvarimp._measures.problem import Request
+from skvarimp._measures.problem import Request, without_outputs
 from skvarimp._measures.response_importance import (
     ConditionalImportance,
     Plan,
@@ -274,6 +274,7 @@ default=None
         # of numbers in a range, two differ on average by half of it at most
         share = 0.5 if self.contrast == "pairs" else 1.0
         self._range_of_rows = share * plan.problem.reach(scale)
+        scale = without_outputs(outcome, scale)
         self._store_outcome(plan, outcome)
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
         self.goodness_of_fit_ = plan.problem.goodness_of_fit()

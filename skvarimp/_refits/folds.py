@@ -15,6 +15,7 @@ from skvarimp._data.validation import StrOptions, check_weights
 from skvarimp._measures.sensitivity import SensitivityImportance
 from skvarimp._refits.folds_result import (
     FoldImportances,
+    mean_of_folds,
     not_poolable,
     pooled,
 )
@@ -172,7 +173,10 @@ def importance_across_folds(
         reason = "not all folds are done"
     by_fold = np.array([of_fold.importances for of_fold in found])
     per_output = np.array([of_fold.per_output for of_fold in found])
-    given = {"importances": by_fold.mean(axis=0), "per_output": per_output.mean(axis=0)}
+    given = {
+        "importances": by_fold.mean(axis=0),
+        "per_output": mean_of_folds(per_output),
+    }
     n_groups = None
     if reason is None:
         groups = refits.passed.groups if groups is None else groups

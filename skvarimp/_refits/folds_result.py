@@ -170,6 +170,23 @@ class FoldImportances(Importances):
         return FoldsDisplay.from_folds(self, ax=ax, **kwargs)
 
 
+def mean_of_folds(per_output, shares=None):
+    """Means over folds; a fold that does not know an output is left out of its mean.
+
+    Parameters
+    ----------
+    per_output : ndarray of shape (n_folds, n_features, n_outputs)
+        NaN for all features of an output whose class a fold lacks.
+    shares : ndarray of shape (n_folds,), default=None
+        Of the rows. None: folds count alike.
+    """
+    shares = np.ones(len(per_output)) if shares is None else shares
+    known = ~np.isnan(per_output).all(axis=1, keepdims=True)
+    weights = known * shares[:, np.newaxis, np.newaxis]
+    found = np.sum(weights * np.where(known, per_output, 0.0), axis=0)
+    return found / np.where(weights.sum(axis=0) > 0, weights.sum(axis=0), np.nan)
+
+
 def pooled(found, held_out, weights, groups, may_be_negative):
     """Pooled importances of folds with their errors, as attributes.
 
@@ -208,7 +225,7 @@ def pooled(found, held_out, weights, groups, may_be_negative):
         drawn = np.sqrt(shares**2 @ drawn**2)
     return {
         "importances": mean,
-        "per_output": np.tensordot(shares, per_output, 1),
+        "per_output": mean_of_folds(per_output, shares),
         "standard_errors": errors,
         "drawing_errors": drawn,
         "skewness": units.skewness(terms, errors),

@@ -14,7 +14,7 @@ from skvarimp._measures.evaluations import CountsEvaluations, exact_rows
 from skvarimp._measures.joint.game import LEAST_REPEATS, Game, estimate
 from skvarimp._measures.joint.statistics import check_disjoint
 from skvarimp._measures.losses import make_loss
-from skvarimp._measures.problem import ALL
+from skvarimp._measures.problem import ALL, without_outputs
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._response.contract import TIMES_DRAWN
 from skvarimp._running.guards import budget, warn
@@ -199,6 +199,9 @@ default="auto"
     def _plan(self, problem, features):
         check_disjoint(features, "Leave one of them out of `features`.")
         game = Game(problem, features, self._target(problem), self.scale is not None)
+        if self.loss is not None and self.scale is not None:
+            scale = problem.without_absent_classes(game.scale, game.constant)
+            game.scale, game.constant = scale, game.constant & np.isfinite(scale)
         if self.loss is not None and game.constant.any():
             raise ValueError(
                 "scale='auto' divides by the variance of y, but y is constant. "
@@ -291,6 +294,7 @@ default="auto"
         if repeats.n == 1:
             self._warn_of_one_repeat(game)
         self._add_directions(plan, outcome, self.keep_rows)
+        without_outputs(outcome, game.scale)
         self._store_outcome(plan, outcome)
         self.total_ = float(self.importances_.sum())
 
