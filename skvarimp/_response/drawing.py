@@ -41,6 +41,7 @@ from skvarimp._data.statistics import divided
 from skvarimp._response.mean_curves import direction
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.shape import Chunk
+from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
@@ -476,18 +477,46 @@ def curves_at(response, table, rows, moves, base, cells):
             place = slice(None)
         at, cell = np.divmod(keys, move.n_cells)
         moves_row = np.ones(len(at), dtype=bool)
+        again = np.empty(0, dtype=np.intp)
         if move.codes is not None:  # a row moved to its own value is the row itself
             moves_row = move.codes[rows[at]] != cell
+            again = np.flatnonzero(~moves_row)[:ASKED_AGAIN]
+        moves_row[again] = True
         asked.append((rows[at[moves_row]], move, cell[moves_row]))
-        places.append((at, moves_row, place))
+        places.append((at, moves_row, again, place))
     result = []
-    for found, (at, moves_row, place), c in zip(
+    for found, (at, moves_row, again, place), c in zip(
         response.at_several(table, asked), places, cells
     ):
         known = base[:, at]
+        before = known[:, again]
         known[:, moves_row] = found
+        warn_if_changed(before, known[:, again])
+        known[:, again] = before
         result.append(known[:, place].reshape(len(base), len(rows), len(c)))
     return result
+
+
+ASKED_AGAIN = 3  # rows of a feature that are drawn with their own values
+CHANGED = 1e-4  # of the response's size: single precision may differ by less
+
+
+def warn_if_changed(before, after):
+    """Say so where a model predicts the same rows differently.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n_outputs, n_rows)
+        From calls with different rows beside them.
+    """
+    size = np.abs(before).max(initial=0.0)
+    if np.any(np.abs(after - before) > CHANGED * size):
+        warn(  # without numbers, so that it is said once
+            "The model's predictions change from call to call, or with the rows that "
+            "are predicted together. Such changes are part of all importances, also of "
+            "columns that the model does not use. Fix the model's seed, or leave out "
+            "what looks at other rows."
+        )
 
 
 MANY_CELLS = 16  # times the draws
