@@ -478,6 +478,35 @@ def test_errors_of_drawing():
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("model", ["function", "forest"])
+def test_errors_of_drawing_are_honest_where_a_tolerance_stops(model):
+    """z-values over seeds: repeats that agree by chance must not end a fit."""
+    rows = np.random.default_rng(0).normal(size=(80, 6))
+
+    def function(Z):
+        return Z[:, 0] * Z[:, 1] + np.sin(2 * Z[:, 2]) + Z[:, 4] * Z[:, 5]
+
+    fitted, n_repeats = function, 3000
+    if model == "forest":
+        fitted = RandomForestRegressor(3, max_depth=8, random_state=0)
+        fitted.fit(rows, function(rows))
+        n_repeats = 1
+    estimation = "exact" if model == "forest" else "sampled"
+    many = ShapleyImportance(estimation=estimation, n_repeats=n_repeats, tol=None)
+    many.set_params(random_state=1000).fit(fitted, rows)
+    z = []
+    for seed in range(150):
+        imp = ShapleyImportance(estimation="sampled", tol=0.1, n_repeats=100)
+        imp.set_params(random_state=seed).fit(fitted, rows)
+        used = [0, 1, 2, 4, 5]
+        gap = (imp.importances_ - many.importances_)[used]
+        z.append(gap / imp.monte_carlo_errors_[used])
+    spread = np.std(z, axis=0)
+    # 150 numbers tell a standard deviation to 1 / 17 of it
+    assert np.all((spread > 0.7 - 2 / 17) & (spread < 1.1 + 2 / 17)), spread
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("labels", [None, np.arange(200) // 4])
 def test_standard_errors_have_no_noise_of_drawing(labels):
     """Of few repeats as of many, on average, also where rows depend on each other."""
@@ -584,13 +613,16 @@ def test_seeds_and_workers(name):
 
 
 def test_draws_stop_at_the_tolerance():
-    """A loose tolerance needs few repeats; one out of reach warns."""
+    """A loose tolerance needs few repeats; one out of reach warns; "auto" does not."""
     model = GradientBoostingClassifier(n_estimators=5).fit(X, Y > 0)
     how = {"estimation": "sampled", "random_state": 0}
     rough = ShapleyImportance(tol=0.5, n_repeats=1000, **how).fit(model, X)
     assert rough.monte_carlo_errors_.max() <= 0.5 * rough.importances_.max()
     with pytest.warns(UserWarning, match="was not reached within 5 repeats"):
         ShapleyImportance(tol=1e-9, n_repeats=5, **how).fit(model, X)
+    auto = ShapleyImportance(n_repeats=1000, **how).fit(model, X)
+    goal = np.fmax(auto.standard_errors_ / 3, 0.005 * auto.importances_.max())
+    assert np.all(auto.monte_carlo_errors_ <= goal)
 
 
 def test_a_callback_stops_after_a_repeat():

@@ -59,7 +59,7 @@ OPTIONS = {
         "loss": [None, "squared_error", "brier"],
         "estimation": ["auto", "exact", "sampled"],
         "n_repeats": [2, 1],
-        "tol": [None, 0.5],
+        "tol": ["auto", None, 0.5],
         "max_evaluations": BUDGETS,
         "scale": ["auto", None],
         "categorical_features": CATEGORICAL,

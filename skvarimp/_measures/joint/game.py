@@ -26,6 +26,14 @@ with two donors k, l drawn by their weights:
 
     (t - f(x_iS, x_k,-S)) (t - f(x_iS, x_l,-S)) has the mean (t - F_S(x_i))^2.
 
+Rows in orders of their own, with donors of their own, are drawn independently. So the
+error of drawing follows from how much each row's values vary between repeats, with n
+(R - 1) degrees of freedom where R repeats of n rows were made. Repeats in which all
+rows have one order tell it by their own spread alone, which is too small in half of the
+cases where there are few: its square is multiplied by (R - 1) / (R - 3), so that z-
+values have the variance 1 (that of Student's distribution is (R - 1) / (R - 3)). As few
+repeats may agree by chance, the mean square of all features counts as one repeat more.
+
 Repeats also tell what the rows add to the sampling error as donors. Drawing adds noise
 to the sums t_g of the influences of each group of rows (or of each row), see `Units`.
 Repeats are independent, so that their spread tells the variance N_g of the noise in
@@ -47,7 +55,11 @@ from skvarimp._data.statistics import centred, divided, unit_of, variance
 from skvarimp._response.coalitions import Family, mixed
 from skvarimp._response.drawing import scaled_influences
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.rounds import feature_seeds
+from skvarimp._response.rounds import (
+    SHARE_OF_ERROR,
+    SHARE_OF_LARGEST,
+    feature_seeds,
+)
 from skvarimp._running.guards import drawing_budget
 from skvarimp._running.memory import call_slices, slices
 from skvarimp._running.tasks import Progress, in_order
@@ -199,6 +211,7 @@ def row_shares(family, components, residuals):
 
 LEAST_REPEATS = 2  # of which one knows how much they differ
 MIN_REPEATS = 4  # before an error of drawing is trusted, and for the rows as donors
+MIN_IN_STEP = 10  # likewise, where all rows have one order
 
 
 def estimate(game, units, measure):
@@ -228,7 +241,7 @@ def estimate(game, units, measure):
     with progress, progress.until_interrupted(), closing(found) as arriving:
         for _, of_repeat in arriving:
             repeats.add(*of_repeat)
-            if progress.step() or (measure.tol and repeats.precise(measure.tol)):
+            if progress.step() or repeats.precise(measure.tol):
                 break
     return repeats
 
@@ -332,6 +345,10 @@ class Repeats:
         n_features, n_outputs, n_rows = self.known.shape
         self.shares = np.zeros((0, n_features, n_outputs))
         self.of_rows, self.psi = np.zeros((2, n_features, n_rows))
+        # sums over the repeats, of the values of rows S and their sum T over features:
+        # S^2, S T and T, T^2
+        self.row_squares, self.row_products = np.zeros((2, n_features, n_rows))
+        self.totals = np.zeros((2, n_rows))
         self.squares = np.zeros((n_features, units.n))
 
     def add(self, shares, of_rows, of_donors):
@@ -340,6 +357,10 @@ class Repeats:
         self.n += 1
         self.shares = np.concatenate([self.shares, shares[np.newaxis]])
         self.of_rows += of_rows
+        total = of_rows.sum(axis=0)
+        self.row_squares += of_rows**2
+        self.row_products += of_rows * total
+        self.totals += total, total**2
         self.psi += psi
         self.squares += self.units.terms(psi) ** 2
 
@@ -350,12 +371,18 @@ class Repeats:
         Drawn donors miss some of the sum, which is known. Features get that by the size
         of what was drawn, so that those the model does not use keep 0.
         """
-        game, sizes = self.game, np.sum(self.shares**2, axis=0)
+        game = self.game
         if not game.holds_all:
             return self.shares
         left = (game.gains(game.base) - self.known.sum(axis=0)) @ game.weights
         missing = left - self.shares.sum(axis=1, keepdims=True)
-        return self.shares + divided(sizes, sizes.sum(axis=0)) * missing
+        return self.shares + self.parts_of_missing * missing
+
+    @property
+    def parts_of_missing(self):
+        """Which part of what is missing each feature gets, (n_features, n_outputs)."""
+        sizes = np.sum(self.shares**2, axis=0)
+        return divided(sizes, sizes.sum(axis=0)) * float(self.game.holds_all)
 
     @property
     def importances(self):
@@ -365,14 +392,42 @@ class Repeats:
     @property
     def drawing_errors(self):
         """(n_features,); NaN for one repeat, and 0 if none is needed."""
-        if self.n < 2:
-            return np.full(len(self.known), np.nan if self.n else 0.0)
-        return self.drawn.mean(axis=2).std(axis=0, ddof=1) / np.sqrt(self.n)
+        n = self.n
+        if n < 2:
+            return np.full(len(self.known), np.nan if n else 0.0)
+        if not self.game.coalitions.draws_donors:
+            few = (n - 1) / (n - 3) if n > 3 else 2.0**2
+            squares = self.drawn.mean(axis=2).var(axis=0, ddof=1)
+            # a few repeats may agree by chance: one more as of all features that vary
+            varying = np.any(self.shares != 0, axis=(0, 2))
+            if varying.any():
+                squares[varying] += (squares[varying].mean() - squares[varying]) / n
+            return np.sqrt(few / n * squares)
+        part = self.parts_of_missing.mean(axis=1)[:, np.newaxis]
+        first, second = self.totals
+        squares = self.row_squares - self.of_rows**2 / n
+        products = self.row_products - self.of_rows * first / n
+        squares += part**2 * (second - first**2 / n) - 2 * part * products
+        variances = np.maximum(squares, 0.0) @ self.game.weights**2
+        return np.sqrt(variances / (n - 1) / n)
 
     def precise(self, tol):
-        """Whether each error of drawing is below a part of the largest importance."""
-        largest = self.importances.mean(axis=1).max()
-        return self.n >= MIN_REPEATS and self.drawing_errors.max() <= tol * largest
+        """Whether the error of drawing of each feature is small enough, see `Stopping`.
+
+        Parameters
+        ----------
+        tol : float, "auto" or None
+        """
+        in_step = not self.game.coalitions.draws_donors  # all rows have one order
+        if tol is None or self.n < (MIN_IN_STEP if in_step else MIN_REPEATS):
+            return False
+        largest, errors = self.importances.mean(axis=1).max(), self.drawing_errors
+        if tol != "auto":
+            return errors.max() <= tol * largest
+        goals = np.fmax(
+            SHARE_OF_ERROR * self.outcome().standard_errors, SHARE_OF_LARGEST * largest
+        )
+        return bool(np.all(errors <= goals))
 
     def _errors(self, psi):
         """Standard errors from influences, without the noise of drawing; see above."""

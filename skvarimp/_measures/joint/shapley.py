@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skvarimp._data.table import together
+from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._measures.evaluations import CountsEvaluations, exact_rows
 from skvarimp._measures.joint.game import LEAST_REPEATS, Game, estimate
 from skvarimp._measures.joint.statistics import check_disjoint
@@ -48,10 +49,12 @@ class ShapleyImportance(CountsEvaluations, ResponseImportance):
         exact coalitions is asked for each row in an order of its own, with two random
         donors. These repeats also give the donors' part of its standard errors where
         the importances are exact.
-    tol : float, default=None
-        Repeats stop when the error of drawing is at most `tol` times the largest
-        importance, after at least four of them; `n_repeats` is then the most there may
-        be. None: all repeats are made.
+    tol : float, "auto" or None, default="auto"
+        When repeats stop, after at least four of them, or ten where all rows have the
+        same order; `n_repeats` is the most there may be. "auto": when the error of
+        drawing of each feature is at most a third of its standard error or 0.5% of the
+        largest importance. A number: when it is at most `tol` times the largest
+        importance. None: all repeats are made.
     scale : {"auto"} or None, default="auto"
         "auto": importances are shares of the variance of y (of the response for
         loss=None). None: they are in units of the squared response.
@@ -174,12 +177,16 @@ default="auto"
     array([0.25, 0.25, 0.5 ])
     """
 
+    _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
+        "tol": [StrOptions({"auto"}), *CONSTRAINTS["tol"]],
+    }
+
     total_: float = field(init=False)
 
     loss: Literal["squared_error", "brier"] | None = None
     estimation: Literal["auto", "exact", "sampled"] = "auto"
     n_repeats: int = 10
-    tol: float | None = None
+    tol: float | Literal["auto"] | None = "auto"
     scale: Literal["auto"] | None = "auto"
     features: Features = None
     categorical_features: ArrayLike | None = None
@@ -284,7 +291,8 @@ default="auto"
         self.monte_carlo_errors_ = None
         if self.estimation_ == "sampled":
             self.monte_carlo_errors_ = outcome.monte_carlo_errors
-            if self.tol and repeats.n and not repeats.precise(self.tol):
+            asked = self.tol not in (None, "auto")
+            if asked and repeats.n and not repeats.precise(self.tol):
                 warn(
                     f"tol={self.tol} was not reached within {repeats.n} repeats, see "
                     f"`monte_carlo_errors_`. Use a larger n_repeats than "
