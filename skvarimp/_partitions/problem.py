@@ -152,6 +152,8 @@ class PartitionedProblem(Problem):
 
     def _complete(self, outcomes, response, features, requests):
         """Take the importances of all rows in place of those of the donors."""
+        if not _asked(requests, 1):
+            return
         weight = self.partitions.weight
         arguments = self, response, features, requests, self.partitions.chosen
         others = self.partitions.passed(_walk_of_others, *arguments)
@@ -204,6 +206,12 @@ def _means_of(request, n_rows=None):
     return replace(request, reductions=reductions, scales=scales)
 
 
+def _asked(requests, n_rows):
+    """The requests of such means of so many rows, without those that have none."""
+    asked = [_means_of(request, n_rows) for request in requests]
+    return [request for request in asked if request.reductions]
+
+
 def _walk_of_donors(features, problem, response, requests, keep_rows):
     """The outcomes of some features, all of whose rows are donors."""
     keep_rows |= not problem.whole and problem.units.groups is not None
@@ -230,12 +238,13 @@ def _deviations(problem, response, features, requests):
     """
     n, random = len(problem.weights), np.random.default_rng(0)
     rows = np.sort(random.choice(n, min(n, MOVED_ROWS), replace=False))
-    asked = [_means_of(request, len(rows)) for request in requests]
+    if not (asked := _asked(requests, len(rows))):
+        return []
     walk = problem.walk(response, features, asked)
     y = None if walk.y is None else walk.y[rows]
 
     def importances(donors):
-        moves = MovesToDonors(problem, features, requests, donors)
+        moves = MovesToDonors(problem, features, asked, donors)
         found = run_walk(_of_others(walk, moves, rows, problem.weights[rows], y))
         return [outcome.importances for of_one in found for outcome in of_one]
 
@@ -300,8 +309,8 @@ def _walk_of_others(part, problem, response, features, requests, chosen):
     joined, n_donors, n_rows = problem.joined(part), len(problem.weights), len(others)
     if not isinstance(response, BlackBoxResponse):
         response = joined.response(features)
-    asked = [_means_of(request, n_rows) for request in requests]
-    moves = MovesToDonors(problem, features, requests, np.arange(n_donors))
+    asked = _asked(requests, n_rows)
+    moves = MovesToDonors(problem, features, asked, np.arange(n_donors))
     y = None
     if "y" in vars(problem):
         y = check_target(part.y, n_rows, structured=True)

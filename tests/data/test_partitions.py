@@ -529,6 +529,35 @@ def test_what_a_sample_of_donors_adds_to_the_errors(measure, monkeypatch):
     assert 0.6 < np.sqrt(ratios.mean()) < 1.1
 
 
+@pytest.mark.parametrize(
+    "measure",
+    [
+        SensitivityImportance(conditional="subgroups", random_state=0),
+        PermutationImportance(scoring="r2", random_state=0),
+        ALEImportance(n_bins=5),
+        ShapleyImportance(random_state=0),
+        FIRMImportance(),
+        InteractionImportance(features=[0, 1, 2], grid=3),
+    ],
+    ids=str,
+)
+def test_measures_of_a_sample(measure, few_donors, numbers):
+    """The donors alone: as of the same rows in memory."""
+    X, y, _ = numbers
+    model = HistGradientBoostingRegressor(max_iter=3, max_depth=2).fit(X, y)
+    rows = np.sort(np.random.default_rng(0).choice(len(X), N_DONORS, replace=False))
+    measure = clone(measure)
+    if "scale" in measure.get_params():  # that of all rows
+        measure.set_params(scale=None)
+    expected = clone(measure).fit(model, X[rows], y[rows])
+    found = clone(measure).fit(model, in_parts(X), in_parts(y))
+    for name in ("importances_", "standard_errors_"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
 def test_what_needs_all_rows_says_so(few_donors, numbers):
     """Numbers of single rows, counted predictions, out-of-bag rows."""
     X, y, _ = numbers
