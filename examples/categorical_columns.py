@@ -84,9 +84,9 @@ plt.gcf().suptitle("Boosting: mean prediction by temperature, weather and weekda
 plt.show()
 
 # %%
-# By default the importance is the range of the curve for categorical columns and its
-# standard deviation for numeric ones, as in the paper. A warning says that these are on
-# different scales. With one statistic for all columns the ranking is meaningful.
+# By default the importance is the standard deviation of the curve, in which each level
+# counts once. The paper takes the range for categorical columns, which is on another
+# scale. With one statistic for all columns the ranking is meaningful.
 
 curves.set_params(features=None).fit(models["boosting"], X_test)
 print(curves.to_frame().round(0).to_string(index=False))

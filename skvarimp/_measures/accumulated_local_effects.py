@@ -147,12 +147,13 @@ default="auto"
                     "order. ALEImportance takes single columns; use "
                     "SensitivityImportance for groups."
                 )
-            if not table.has_order(*feature.columns):
-                raise TypeError(
-                    f"The categories of {feature.name!r} have no order to accumulate "
-                    "effects along. Leave it out of `features`, give its type an "
-                    "order, or use PartialDependenceImportance."
-                )
+        self._leave_out(
+            [f.name for f in features if not table.has_order(*f.columns)],
+            features,
+            "categories without an order have no effects to accumulate along it",
+            "Leave them out of `features`, give their types an order, or use "
+            "PartialDependenceImportance.",
+        )
         return features
 
     def _plan(self, problem, features):
@@ -164,7 +165,8 @@ default="auto"
         outcome = Outcome(np.full(shape, np.nan))
         units = problem.units
         self.curves_, self.curve_errors_, self.deciles_ = {}, {}, {}
-        tasks, arguments = list(enumerate(plan.features)), (problem, self.n_bins)
+        tasks, arguments = enumerate(plan.features), (problem, self.n_bins)
+        tasks = [(e, f) for e, f in tasks if f.name not in self._undefined]
         progress = Progress([self], len(tasks))
         results = tasks_done(progress, _curve_of, tasks, arguments, self.n_jobs)
         for (e, feature), (edges, curve, errors, *numbers, influence, marks) in results:

@@ -81,7 +81,8 @@ default="auto"
     Raises
     ------
     TypeError
-        For groups and categorical columns.
+        For groups, and where all columns are categories or dates. Beside numbers these
+        have no importance (NaN), which a warning says.
     ValueError
         For models whose response is piecewise constant (trees, nearest neighbours),
         and columns with missing values.
@@ -151,17 +152,18 @@ default="auto"
                     "derivative. Use SensitivityImportance, which moves a group "
                     "together."
                 )
-            (j,), table = feature.columns, problem.table
-            if table.has_levels(j):
-                kind = "a date" if table.is_date(j) else "categorical"
-                raise TypeError(
-                    f"{feature.name!r} is {kind}, and a response has no derivative by "
-                    "it. Leave it out of `features`, or use SensitivityImportance."
-                )
+        self._leave_out(
+            [f.name for f in features if problem.table.has_levels(*f.columns)],
+            features,
+            "predictions have no derivative by categories and dates",
+            "Leave them out of `features`, or use SensitivityImportance.",
+        )
         return Plan(problem, features, estimation=None)
 
     def _conclude(self, plan, outcomes):
-        problem, features = plan.problem, plan.features
+        problem = plan.problem
+        at = [e for e, f in enumerate(plan.features) if f.name not in self._undefined]
+        features = [plan.features[e] for e in at]
         columns = [feature.columns[0] for feature in features]
         moments, n_done = _Moments(problem, columns, self.keep_rows), len(columns)
         with Progress([self], n_done) as progress:
@@ -172,7 +174,8 @@ default="auto"
                 progress.step(n_done)
             else:
                 n_done = self._by_differences(problem, features, moments, progress)
-        outcome = moments.outcome(n_done)
+        outcome = Outcome(np.full((len(plan.features), len(problem.base)), np.nan))
+        outcome.store(at, moments.outcome(n_done))
         self._add_directions(plan, outcome)
         self._store_outcome(plan, outcome)
 

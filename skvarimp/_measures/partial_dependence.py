@@ -38,17 +38,17 @@ class PartialDependenceImportance(ResponseImportance):
 
     The partial dependence at a value is the mean response over the rows when the input
     is set to that value. The importance is its standard deviation over the grid, where
-    each distinct value counts once, or its range for categorical inputs. The measure is
+    each distinct value, or each level of a category, counts once. The measure is
     *marginal*: it does not follow correlations between inputs.
 
     Parameters
     ----------
-    statistic : {"auto", "std", "range"}, default="auto"
+    statistic : {"std", "std_or_range", "range"}, default="std"
         "std": the standard deviation with divisor k - 1 over the k grid values (eq. 5).
-        "range": the largest minus the smallest value (eq. 6). "auto": as in the paper,
-        the range for categorical features and the standard deviation for all others.
-        The two have different scales, so that a `ResponseWarning` is raised if "auto"
-        ranks both kinds together.
+        "range": the largest minus the smallest value (eq. 6). "std_or_range": as in the
+        paper, the range for categorical features and the standard deviation for all
+        others. The two have different scales, so that a `ResponseWarning` is raised if
+        "std_or_range" ranks both kinds together.
     kind : {"average", "individual"}, default="average"
         "average": the statistic of the mean curve. "individual": the mean over the rows
         of the statistic of each row's own curve, in which opposite effects do not
@@ -133,8 +133,8 @@ default="auto"
         Feature name -> the grid it moved through: "all", 64 bins, 256 of a group, or
         what `grid` says.
     statistic_ : list of str
-        "std" or "range" for each feature; a column of `to_frame` where "auto" took
-        both.
+        "std" or "range" for each feature; a column of `to_frame` where "std_or_range"
+        took both.
     monte_carlo_errors_ : ndarray of shape (n_features,) or None
         What the rows that were not drawn add to the errors; None where all were taken.
     estimation_ : str
@@ -188,7 +188,7 @@ default="auto"
         "curve_errors": ["boolean"],
     }
 
-    statistic: Literal["auto", "std", "range"] = "auto"
+    statistic: Literal["std", "std_or_range", "range"] = "std"
     kind: Literal["average", "individual"] = "average"
     grid: Literal["auto"] | NamedGrid | int | CustomGrid = "auto"
     categorical_features: ArrayLike | None = None
@@ -283,7 +283,7 @@ default="auto"
 
     def _statistics(self, table, features, request):
         """The statistic of each feature; warns where two kinds are ranked together."""
-        if self.statistic != "auto":
+        if self.statistic != "std_or_range":
             return [self.statistic] * len(features)
         found = [
             "range"
@@ -293,11 +293,11 @@ default="auto"
         ]
         if len(set(found)) > 1:
             warn(
-                'statistic="auto" ranks the range of categorical features, such as '
-                f"{features[found.index('range')].name!r}, together with the standard "
-                "deviations of numeric ones. A curve's range is at least 1.4 times its "
-                "standard deviation, so that categorical features rank too high. Use "
-                'statistic="std" to compare them.',
+                'statistic="std_or_range" ranks the range of categorical features, '
+                f"such as {features[found.index('range')].name!r}, together with the "
+                "standard deviations of numeric ones. A curve's range is at least 1.4 "
+                "times its standard deviation, so that categorical features rank too "
+                'high. Use statistic="std" to compare them.',
                 ResponseWarning,
             )
         return found

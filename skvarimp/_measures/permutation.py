@@ -94,7 +94,8 @@ default="auto"
     keep_rows : bool, default=False
         Whether to keep the numbers of single rows: `row_effects_`, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
-        are computed.
+        are computed. Not with `scoring`: a score is no mean over rows, and intervals
+        and comparisons need no rows there.
     conditional : "subgroups", "residuals", tree, regressor, classifier, array-like \
 of shape (n_samples,), dict or None, default=None
         Take new values only from rows of the same part: "subgroups": the leaves of a
@@ -271,7 +272,13 @@ default=None
                 "y is required: permutation importance compares the response with it. "
                 "SensitivityImportance(scale=None) needs no y."
             )
-        if self.keep_rows and self.scoring is None and self._without_rows:
+        if self.keep_rows and self.scoring is not None:
+            raise ValueError(
+                "keep_rows=True keeps what each row contributes, but a score is no "
+                "mean over rows. Use `loss`, or keep_rows=False: interval, "
+                "rank_intervals and importance_difference work without it."
+            )
+        if self.keep_rows and self._without_rows:
             raise ValueError(
                 "keep_rows=True keeps what each row contributes. "
                 f"{self._without_rows}, or keep_rows=False."

@@ -85,6 +85,27 @@ class ResponseImportance(BaseImportance):
     def _fit(self, estimator, X, y, sample_weight, groups=None):
         _fit_together([self], estimator, X, y, sample_weight, groups)
 
+    # Features that have no importance (NaN) by what they are, not by a stop.
+    _undefined = frozenset()
+
+    def _leave_out(self, undefined, features, reason, way_out):
+        """Say that some features have no importance; TypeError where none has one.
+
+        Parameters
+        ----------
+        undefined : list of str
+            Names of the features without importance.
+        features : list of Feature
+        reason, way_out : str
+            The ends of sentences: why, and what to do about it.
+        """
+        self._undefined = frozenset(undefined)
+        names = ", ".join(map(repr, undefined))
+        if len(undefined) == len(features) > 0:
+            raise TypeError(f"{names} can have no importance: {reason}. {way_out}")
+        if undefined:
+            warn(f"{names} have no importance (NaN): {reason}. {way_out}")
+
     def _plan(self, problem, features):
         """The `Plan` of a fit; raises on bad input, before any work."""
         raise NotImplementedError
@@ -118,8 +139,9 @@ class ResponseImportance(BaseImportance):
         ]
         known = outcome.complete
         self._complete = {} if known is None else {"complete": known}
-        warn_stopped(self, np.isnan(mean_over_outputs(outcome.importances)))
         names = [feature.name for feature in plan.features]
+        defined = np.array([name not in self._undefined for name in names], dtype=bool)
+        warn_stopped(self, np.isnan(mean_over_outputs(outcome.importances)) & defined)
         output_names = output_names or plan.problem.model.output_names
         units = plan.problem.units if samples is None else samples.units
         if self._n_samples is None:  # of rows in partitions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.scorers.score_drop import is_finite_number
 from skvarimp._refits.estimators import Delegating, RefittingSelector
 from skvarimp._refits.metadata import router_of
-from skvarimp._refits.refits import Measure, Refits
+from skvarimp._refits.refits import Measure, Refits, cloned, generator
 from skvarimp._refits.removal import CONSTANT, Removal, with_removal
 from skvarimp._running.guards import users_code
 from skvarimp._running.tasks import Progress, in_order
@@ -195,6 +195,9 @@ class PathSelector(Delegating, RefittingSelector):
                 f"several folds, but cv={self.cv!r} holds out rows once. Use for "
                 "example cv=5."
             )
+        if self.random_state is not None:
+            seeded = cloned(refits.estimator, generator(self.random_state))
+            refits = replace(refits, estimator=seeded)
 
         def walk(removal):
             return self._walked(refits, removal, splits)

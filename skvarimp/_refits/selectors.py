@@ -79,7 +79,8 @@ class BackwardEliminationSelector(PathSelector):
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
-        Of the split, and of a measure whose own is None.
+        Of the split, and of every `random_state` that is None in the measure and the
+        estimator. None: the estimator draws anew in each refit.
 
     Attributes
     ----------
@@ -196,7 +197,8 @@ class ForwardSelector(PathSelector):
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
-        Of the split, and of a measure whose own is None.
+        Of the split, and of every `random_state` that is None in the measure and the
+        estimator. None: the estimator draws anew in each refit.
 
     Attributes
     ----------

@@ -127,10 +127,10 @@ def flatness_slope(curves, multiplicity, statistic, size):
 
 
 class WithStatistic(Reduction):
-    """A reduction with a `statistic` that "auto" chooses for each feature."""
+    """A reduction whose `statistic` "std_or_range" is settled for each feature."""
 
     def for_kind(self, categorical):
-        if self.statistic != "auto":
+        if self.statistic != "std_or_range":
             return self
         return replace(self, statistic="range" if categorical else "std")
 

@@ -233,7 +233,7 @@ class Reduction:
     offset : float
         What is added to means of draws.
     statistic : str or None
-        Of some reductions; "auto" is settled by `for_kind` for each feature.
+        Of some reductions; "std_or_range" is settled by `for_kind` for each feature.
     primitive : str
         The primitive of shapes that gives the state's rows and cells.
     """

@@ -14,7 +14,7 @@ from skvarimp._response.shape import Margins, Merging, reduced
 from skvarimp._running.memory import BLOCK, Memo, even_slices, working_bytes
 from skvarimp._running.tasks import in_order, in_threads
 
-UNSETTLED = {"auto", "range"}  # statistics that `Reduction.for_kind` looks at
+UNSETTLED = {"std_or_range", "range"}  # statistics that `Reduction.for_kind` looks at
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from skvarimp import ALEImportance, PartialDependenceImportance
+from skvarimp.exceptions import ImportanceWarning
 
 rng = np.random.default_rng(0)
 N = 103
@@ -238,15 +239,22 @@ def test_dates_booleans_and_ordered_categories_have_an_order():
     assert set(ale.deciles_) == {"hole"}
 
 
-def test_what_has_no_order_is_refused():
-    """Groups, strings and unordered categories, before the model is asked."""
+def test_what_has_no_order():
+    """NaN beside columns with an order; refused alone, and in groups, unasked."""
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
 
     def never(X):
         raise AssertionError("asked")
 
-    with pytest.raises(TypeError, match=r"categories of 'b' have no order"):
-        ALEImportance().fit(never, frame)
+    with pytest.warns(ImportanceWarning, match=r"'b' have no importance \(NaN\)"):
+        mixed = ALEImportance().fit(lambda X: X["a"].to_numpy(), frame)
+    alone = ALEImportance(features=["a"]).fit(lambda X: X["a"].to_numpy(), frame)
+    assert np.isnan(mixed.importances_[1])
+    assert mixed.importances_[0] == alone.importances_[0]
+    assert list(mixed.curves_) == ["a"]
+    assert "complete" not in mixed.to_frame()
+    with pytest.raises(TypeError, match=r"'b' can have no importance: categories"):
+        ALEImportance(features=["b"]).fit(never, frame)
     with pytest.raises(TypeError, match="group of columns"):
         ALEImportance(features=[["x0", "x1"]]).fit(never, X)
     with pytest.raises(ValueError, match="n_bins"):

@@ -174,13 +174,24 @@ def test_groups_and_categories_and_missing_values_raise():
     frame["c"] = [True, False, True]
     frame["d"] = [1.0, np.nan, 2.0]
     for name in "bc":
-        with pytest.raises(TypeError, match=f"'{name}' is categorical.*Sensitivity"):
+        with pytest.raises(TypeError, match=f"'{name}' can have no imp.*Sensitivity"):
             DerivativeImportance(features=[name]).fit(model, frame)
     with pytest.raises(TypeError, match=r"'a\+d' is a group.*Sensitivity"):
         DerivativeImportance(features=[["a", "d"]]).fit(model, frame)
     with pytest.raises(ValueError, match="'d' has values that are not finite"):
         DerivativeImportance(features=["d"]).fit(model, frame)
     assert DerivativeImportance(features=["a"]).fit(model, frame).importances_[0] > 0
+    mixed = DerivativeImportance(features=["b", "a", "c"], keep_rows=True)
+    with pytest.warns(ImportanceWarning, match=r"'b', 'c' have no importance \(NaN\)"):
+        mixed.fit(model, frame)
+    alone = DerivativeImportance(features=["a"], keep_rows=True).fit(model, frame)
+    for name in ("importances_", "standard_errors_"):
+        found = getattr(mixed, name)
+        assert np.isnan(found[[0, 2]]).all()
+        np.testing.assert_array_equal(found[1:2], getattr(alone, name))
+    np.testing.assert_array_equal(mixed.influences_[:, [1]], alone.influences_)
+    assert "complete" not in mixed.to_frame()
+    assert "The importances of 2 features are not known." in mixed.summary()
 
 
 def test_constant_columns_and_responses_are_exactly_zero():

@@ -9,6 +9,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegresso
 from skvarimp import PartialDependenceImportance
 from skvarimp.exceptions import ResponseWarning
 
+PAPER = "std_or_range"
+
 
 def test_groups_move_jointly():
     """A group's grid is the rows' joint values; its curve is over them."""
@@ -45,11 +47,22 @@ def test_missing_value_is_one_more_value():
     np.testing.assert_allclose(imp.importances_, averages.std(ddof=1), rtol=1e-10)
 
 
+def test_each_level_counts_once_by_default():
+    """The standard deviation over the levels, whatever their frequency."""
+    frame, model = frame_and_model()
+    imp = PartialDependenceImportance().fit(model, frame)
+    assert set(imp.statistic_) == {"std"}
+    for name in ("color", "flag", "size"):
+        at, averages = imp.features_.index(name), imp.curves_[name][1]
+        expected = averages.std(ddof=1)
+        np.testing.assert_allclose(imp.importances_[at], expected, rtol=1e-12)
+
+
 def test_categorical_features_use_the_range():
-    """Levels by eq. 6, numbers by eq. 5; a level alone scores 0."""
+    """As in the paper: levels by eq. 6, numbers by eq. 5; a level alone scores 0."""
     frame, model = frame_and_model()
     with pytest.warns(ResponseWarning, match='statistic="std"'):
-        imp = PartialDependenceImportance().fit(model, frame)
+        imp = PartialDependenceImportance(statistic=PAPER).fit(model, frame)
     for name in ("color", "flag"):
         levels, averages = imp.curves_[name]
         assert sorted(levels) == sorted(frame[name].unique())
@@ -64,7 +77,9 @@ def test_categorical_features_use_the_range():
     assert imp.importances_[imp.features_.index("same")] == 0
     assert list(imp.deciles_) == ["size"]
     with pytest.warns(ResponseWarning, match="categorical features, such as 'color'"):
-        both = PartialDependenceImportance(kind="individual").fit(model, frame)
+        both = PartialDependenceImportance(statistic=PAPER, kind="individual").fit(
+            model, frame
+        )
     ice = np.array(
         [model.predict(frame.assign(color=c)) for c in imp.curves_["color"][0]]
     )
@@ -78,7 +93,8 @@ def test_one_statistic_for_all_features_warns_of_nothing(statistic):
     imp = PartialDependenceImportance(statistic=statistic).fit(model, frame)
     assert set(imp.statistic_) == {statistic}
     assert "statistic" not in imp.to_frame()
-    alone = PartialDependenceImportance(features=["color", "flag"]).fit(model, frame)
+    alone = PartialDependenceImportance(statistic=PAPER, features=["color", "flag"])
+    alone.fit(model, frame)
     assert alone.statistic_ == ["range", "range"]
 
 
@@ -90,7 +106,9 @@ def test_declared_categories_and_containers():
     np.testing.assert_allclose(again.importances_, reference.importances_, rtol=1e-12)
     tree = RandomForestRegressor(3, random_state=0).fit(X, Y)
     for categorical in ([3], ["x3"], np.array(3), np.arange(5) == 3):
-        mixed = PartialDependenceImportance(categorical_features=categorical)
+        mixed = PartialDependenceImportance(
+            statistic=PAPER, categorical_features=categorical
+        )
         with pytest.warns(ResponseWarning, match="'x3'"):
             imp = mixed.fit(tree, X)
         shown = imp.to_frame().set_index("feature")["statistic"]

@@ -151,6 +151,9 @@ def test_messages_about_rows_do_not_go_in_a_circle():
     measure.set_params(keep_rows=True)
     with pytest.raises(ValueError, match=r"keep_rows=True keeps .*use rows='all'"):
         measure.fit(forest, X, Y)
+    measure.set_params(rows="all", scoring="r2")
+    with pytest.raises(ValueError, match=r"a score is no mean.*keep_rows=False"):
+        measure.fit(forest, X, Y)
 
 
 def test_scorers_get_weights_and_drawn_donors():

@@ -298,3 +298,18 @@ def test_plot_path():
     texts = [t.get_text() for t in display.figure_.legends[0].get_texts()]
     assert f"kept: {score:.4g} with {kept} of 10" in texts
     plt.close(display.figure_)
+
+
+@BOTH
+def test_a_seed_is_one_of_the_estimator_too(kind):
+    """Two fits agree; an estimator with a seed of its own keeps it."""
+    tree = DecisionTreeRegressor(max_features=2, min_samples_leaf=5)
+    first, second = (
+        kind(clone(tree), "sensitivity", random_state=seed).fit(X, Y) for seed in (0, 0)
+    )
+    assert first.path_["score"] == second.path_["score"]
+    np.testing.assert_array_equal(first.ranking_, second.ranking_)
+    assert isinstance(first.estimator_.random_state, int)
+    assert first.estimator.random_state is None
+    own = kind(clone(tree).set_params(random_state=3), "sensitivity", random_state=0)
+    assert own.fit(X, Y).estimator_.random_state == 3

@@ -243,7 +243,7 @@ class ColumnsWalker(ScoreWalker):
         """Yield those of the features that are reduced alike."""
         walk = self.walk
         categorical = np.zeros(len(features), dtype=bool)
-        if any(r.statistic == "auto" for r in walk.reductions[request]):
+        if any(r.statistic == "std_or_range" for r in walk.reductions[request]):
             first = request * walk.n_features
             categorical[:] = [walk.moves.kind(first + e).categorical for e in features]
         for kind in (True, False):
