@@ -188,12 +188,13 @@ def bars(heading, values, lower, upper, below=("",)):
     digits, n_cells = _places(values), 1 + any(below)
     ends = [np.where(np.isnan(e), values, e) for e in (lower, upper)]
     low, high = (np.nan_to_num(end) for end in ends)
-    left = min(0.0, low.min(initial=0.0), np.nanmin(values, initial=0.0))
-    right = max(0.0, high.max(initial=0.0), np.nanmax(values, initial=0.0))
+    finite = [of_one[np.isfinite(of_one)] for of_one in (*ends, np.asarray(values))]
+    left = min(0.0, *(of_one.min(initial=0.0) for of_one in finite))
+    right = max(0.0, *(of_one.max(initial=0.0) for of_one in finite))
     width = (right - left) or 1.0
 
     def across(begin, end, kind):
-        begin, end = sorted([begin, end])
+        begin, end = np.clip(sorted([begin, end]), left, right)  # of infinite ones
         place = f"left: {100 * (begin - left) / width:.1f}%"
         place += f"; width: {100 * (end - begin) / width:.1f}%"
         return f'<span class="{kind}" style="{place}"></span>'

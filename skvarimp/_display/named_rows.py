@@ -61,6 +61,18 @@ def result_of(importance):
     return importance.result_
 
 
+# Names of `max_features` in other libraries.
+OTHER_NAMES = {"top", "max_display", "max_num_features", "n_features", "top_n", "k"}
+
+
+def check_no_other_names(keywords):
+    """Name `max_features` where another library's name for it is given."""
+    for name in sorted(OTHER_NAMES & set(keywords)):
+        raise TypeError(
+            f"`plot` has no parameter {name!r}. Use max_features={keywords[name]!r}."
+        )
+
+
 class NamedRows:
     """The base of displays with one named row of marks per feature.
 
@@ -108,6 +120,7 @@ class NamedRows:
         display : Display
             This object.
         """
+        check_no_other_names(kwargs)
         own_figure = ax is None
         names, below, *chosen = self._chosen(ax, max_features, figsize, self._height)
         size = row_size(names, self._height, self._n_lines)

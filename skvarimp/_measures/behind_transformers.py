@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from skvarimp._data.base_table import column_names
 from skvarimp._data.table import as_table, check_fitted
 from skvarimp._measures.rows import constant_columns, fingerprint, store_rows
+from skvarimp._models.model import frames_named
 from skvarimp._models.registry import unwrapped
 from skvarimp._models.transformers import NO_SOURCE, NotColumnwise, sources
 
@@ -100,7 +101,8 @@ def fit_behind_transformers(
     of_rows = getattr(measure, "rows", "training") != "training"
     if of_rows:
         inner.set_params(keep_rows=True)
-    behind = None if X is None else transformers.transform(table.native)
+    with frames_named(estimator, None if X is None else table.native):
+        behind = None if X is None else transformers.transform(table.native)
     inner._inputs = [np.flatnonzero(source == j) for j in range(n_columns)]
     encoded = _encoded_names(transformers, names, behind, len(source))
     inner.fit(

@@ -7,13 +7,14 @@ one of its models has imported it.
 """
 
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.utils import get_tags
 
 from skvarimp._data.table import RESPONSE_METHODS, has_tags
 from skvarimp._models import labels
-from skvarimp._running.guards import spend, users_code
+from skvarimp._running.guards import OverBudget, spend, users_code
 from skvarimp._running.memory import call_slices
 
 
@@ -33,6 +34,32 @@ def is_classifier(estimator):
     if getattr(estimator, "classes_", None) is None:
         return False
     return not tagged or any(hasattr(estimator, m) for m in RESPONSE_METHODS[:2])
+
+
+@contextmanager
+def frames_named(estimator, X):
+    """Say that a frame is needed where a model of a frame's columns fails on an array.
+
+    Parameters
+    ----------
+    estimator : object
+    X : object
+        The user's rows.
+    """
+    try:
+        yield
+    except OverBudget:
+        raise
+    except Exception as error:
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is None or hasattr(X, "columns") or hasattr(X, "column_names"):
+            raise
+        raise ValueError(
+            f"{type(estimator).__name__} was fitted on a frame with the columns "
+            f"{names.tolist()[:5]!r:.120} and fails on a {type(X).__name__}: {error} "
+            "Pass a frame, such as pandas.DataFrame(X, columns=names): `feature_names` "
+            "names columns in results only."
+        ) from error
 
 
 class Model:
@@ -110,7 +137,8 @@ class Model:
         X = table.copy() if len(parts) <= 1 else table.take(rows[0]).native
         if self.clusters and self.class_lists is None and len(parts) > 1:
             return self._clusters_unmoved(table, rows)
-        outputs = [np.ascontiguousarray(self(X, hear_names=True).T)]
+        with frames_named(self.estimator, table.native):
+            outputs = [np.ascontiguousarray(self(X, hear_names=True).T)]
         if len(parts) > 1:
             outputs += share(lambda part: self(table.take(part).native).T, rows[1:])
         outputs = np.hstack(outputs)

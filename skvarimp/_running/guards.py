@@ -7,6 +7,7 @@ are left, see `Budget.affordable`.
 """
 
 import contextlib
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -91,10 +92,15 @@ def users_code(hear_names=False):
         raise
 
 
+def folder(path):
+    """What the names of all files in a folder begin with, and no others."""
+    return f"{path}{os.sep}"
+
+
 # Where frames between the user and the warning come from: us, and our decorators.
 _NOT_THE_USER = (
-    str(Path(__file__).parents[1]),
-    str(Path(sklearn.__file__).parent / "callback"),
+    folder(Path(__file__).parents[1]),
+    folder(Path(sklearn.__file__).parent / "callback"),
     contextlib.__file__,
 )
 
@@ -131,7 +137,7 @@ def warn(message, category=ImportanceWarning):
 # Functions whose work is kept as a whole or not at all, by their code.
 _undivided = set()
 # Where calls come from that fit many models: searches, pipelines, parallel loops.
-_LIBRARIES = tuple(str(Path(m.__file__).parent) for m in (sklearn, joblib))
+_LIBRARIES = tuple(folder(Path(m.__file__).parent) for m in (sklearn, joblib))
 
 Work = TypeVar("Work", bound=Callable[..., Any])
 
