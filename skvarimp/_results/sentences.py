@@ -17,6 +17,8 @@ from skvarimp._results.words import (
     written,
 )
 
+TIE = 1e-12  # a relative difference that is rounding
+
 
 def caption_of(found):
     """What a number is, which model and rows it is of, and what lines are.
@@ -117,19 +119,42 @@ def _findings(found, top):
 
 
 def _largest(found, known, shown):
-    """The most important features with their intervals."""
-    texts = number_texts(found, shown)
-    names, noun = [found.features[e] for e in shown], found.quantity.noun
+    """The most important features with their intervals; equal ones together."""
+    texts, noun = number_texts(found, shown), found.quantity.noun
     if len(found.features) == 1:
         only = f", the only {noun}" if noun else ""
-        return f"It is {texts[0]} for {names[0]}{only}."
-    text = f"The largest importance is that of {names[0]} with {texts[0]}"
-    others = [f"{name} with {of_one}" for name, of_one in zip(names[1:], texts[1:])]
+        return f"It is {texts[0]} for {found.features[shown[0]]}{only}."
+    largest, *others = _with_ties(found, shown, texts)
+    several = "s are those" if largest.endswith(" each") else " is that"
+    text = f"The largest importance{several} of {largest}"
     if others:
         text += f", followed by {listed(others)}"
-    if len(shown) < len(known):
+    equal = int(np.sum(_equal(found.importances[known], found.importances[shown[-1]])))
+    equal -= int(np.sum(_equal(found.importances[shown], found.importances[shown[-1]])))
+    if equal:
+        text += f" and {count(equal, f'other {noun}')} with the same"
+    if len(shown) + equal < len(known):
         text += f", out of {count(len(known), noun)}"
     return f"{text}."
+
+
+def _with_ties(found, shown, texts):
+    """Such as "a with 3.0 (2.0 to 4.0)", or "a and b with 3.0 (2.0 to 4.0) each"."""
+    groups = []
+    for e, text in zip(shown, texts):
+        if groups and _equal(found.importances[e], groups[-1][0]):
+            groups[-1][1].append(found.features[e])
+        else:
+            groups.append((found.importances[e], [found.features[e]], text))
+    return [
+        f"{listed(names)} with {text}{' each' if len(names) > 1 else ''}"
+        for _, names, text in groups
+    ]
+
+
+def _equal(values, value):
+    """Whether numbers differ by no more than rounding."""
+    return np.abs(values - value) <= TIE * np.abs(value)
 
 
 def number_texts(found, shown, noun="interval"):

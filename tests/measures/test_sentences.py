@@ -101,7 +101,7 @@ def test_what_the_number_is(measure, model, y, named):
     assert (summary.count("(95% interval ") == 1) == known
     if known:  # each number stands before its interval
         shown = re.findall(r"with (\S+) \((?:95% interval )?(\S+) to (\S+)\)", summary)
-        assert len(shown) == 3
+        assert len(shown) == len(re.findall(r" with -?\d\S*", summary)) > 0
         for of_one in shown:
             value, low, high = (float(text.strip("%,.")) for text in of_one)
             assert low <= value <= high
@@ -166,6 +166,34 @@ def test_few_features(features, expected):
     check_english(found.summary())
     assert expected in found.summary() or features == [0]
     assert found.summary().count("feature") >= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "top", "expected"),
+    [
+        ([2.0, 2.0, 1.0], 5, "importances are those of a and b with 2.00 each, foll"),
+        ([2.0, 2.0, 1.0], 1, "of a with 2.00 and 1 other feature with the same"),
+        ([2.0, 1.0, 1.0], 5, "is that of a with 2.00, followed by b and c with 1.00 e"),
+        ([1.0, 1.0, 1.0], 5, "importances are those of a, b and c with 1.00 each."),
+    ],
+    ids=str,
+)
+def test_ties(values, top, expected):
+    """Features of equal importance are named together; none is first."""
+    text = skvarimp.Importances(list("abc"), np.array(values)).summary(top)
+    check_english(text)
+    assert expected in text
+
+
+def test_ties_with_intervals():
+    """Each number has its interval, and no rank of tied features is settled."""
+    same = X[:, [0, 0, 1]]
+    found = S(keep_rows=True, scale=None, estimation="exact")
+    text = found.fit(lambda X: 3 * (X[:, 0] + X[:, 1]) + X[:, 2], same).summary()
+    number = r"\S+ \(95% interval \S+ to \S+\)"
+    names = "x0 and x1|x1 and x0"  # they differ by rounding
+    assert re.search(f"importances are those of ({names}) with {number} each", text)
+    assert "x2 is 3rd, while the data allow ranks for x0 from 1 to 2" in text
 
 
 def test_weights_and_groups():

@@ -138,6 +138,39 @@ def test_a_report_in_five_minutes(tmp_path, monkeypatch):
     assert (tmp_path / "importances.pdf").stat().st_size > 1000
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("library", ["pandas", "polars", "array"])
+def test_five_minutes_with_other_rows(library, tmp_path, monkeypatch):
+    """The page's own calls take any library's rows and name the same features."""
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    text, scope = (DOC / "five_minutes.rst").read_text("utf8"), {}
+    for example in doctest.DocTestParser().get_examples(text):
+        source = example.source
+        if "from skvarimp import" in source:  # the model and its rows are there
+            scope |= in_library(library, scope)
+        if ".fit(model, X_test" in source and library == "array":
+            source = source.replace("y_test)", "y_test, feature_names=list(X))")
+        exec(compile(source, "page", "single"), scope)
+    importance = scope["importance"]
+    assert importance.summary(1).count("s5 with 46.1% (95% interval 43.0%") == 1
+    library = "pandas" if library == "array" else library
+    assert type(importance.to_frame()).__module__.startswith(library)
+    assert (tmp_path / "importances.pdf").stat().st_size > 1000
+
+
+def in_library(library, scope):
+    """The page's rows in a library, and its model fitted to them."""
+    parts = {name: scope[name] for name in ("X_train", "X_test")}
+    if library == "polars":
+        from_pandas = pytest.importorskip("polars").from_pandas
+        parts = {name: from_pandas(rows) for name, rows in parts.items()}
+    elif library == "array":
+        parts = {name: rows.to_numpy() for name, rows in parts.items()}
+    return parts | {"model": scope["model"].fit(parts["X_train"], scope["y_train"])}
+
+
 def test_gallery_stays_small():
     """Scripts of fewer than 100 lines."""
     scripts = sorted(EXAMPLES.rglob("*.py"))

@@ -1,0 +1,194 @@
+"""Every public measure and function says in English what it has found."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skvarimp
+
+N = 60
+NAMES = ["age of car", "bmi", "x:y"]
+random = np.random.default_rng(0)
+X = random.normal(size=(N, 3))
+Y = 3 * X[:, 0] - X[:, 1] + 0.3 * random.normal(size=N)
+FRAME = pytest.importorskip("pandas").DataFrame(X, columns=NAMES)
+LINE = make_pipeline(StandardScaler(), Ridge()).fit(FRAME, Y)
+FOREST = RandomForestRegressor(7, max_depth=3, random_state=0).fit(FRAME, Y)
+CLASSES = np.where(Y > 0, "yes", "no")
+BINARY = LogisticRegression().fit(FRAME, CLASSES)
+THREE = np.digitize(Y, [-1.0, 1.0])
+SEVERAL = RandomForestClassifier(7, max_depth=3, random_state=0).fit(FRAME, THREE)
+SEARCH = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=3).fit(FRAME, Y)
+NETWORK = MLPRegressor(
+    hidden_layer_sizes=(2,), solver="lbfgs", tol=1.0, random_state=0
+).fit(FRAME, Y)
+COHORTS = np.where(X[:, 2] > 0, "upper", "lower")
+
+
+def kept(model, y, kind="PermutationImportance"):
+    """A measure with the rows that comparisons need."""
+    return getattr(skvarimp, kind)(keep_rows=True).fit(model, FRAME, y)
+
+
+# name -> model in words, unit or metric, and what makes the result
+MEASURES = {
+    "SensitivityImportance": ("Ridge (3 coefficients)", "share of", LINE),
+    "DerivativeImportance": ("Ridge (3 coefficients)", "units of the predict", LINE),
+    "PartialDependenceImportance": ("(7 trees)", "units of the prediction", FOREST),
+    "ShapleyImportance": ("(7 trees)", "share of that variance", FOREST),
+    "SobolImportance": ("(7 trees)", "share of the whole variance", FOREST),
+    "InteractionImportance": ("(7 trees)", "units of the prediction", FOREST),
+    "ALEImportance": ("(7 trees)", "units of the prediction", FOREST),
+    "PermutationImportance": ("(7 trees)", "squared units of y", FOREST),
+    "FIRMImportance": ("(7 trees)", "units of the score", FOREST),
+    "ImpurityImportance": ("(7 trees)", "impurity", FOREST),
+    "CoefficientImportance": ("Ridge", "coefficient", LINE[-1]),
+    "ConnectionWeightImportance": ("MLPRegressor (a hidden", "weight", NETWORK),
+    "FilterImportance": ("", "score f_regression", None),
+}
+FUNCTIONS = {
+    "rank_intervals": (
+        ["Ridge (3 coefficients)", "squared units of y", "60 rows"],
+        lambda: skvarimp.rank_intervals(kept(LINE, Y)),
+    ),
+    "importance_difference": (
+        ["Ridge (3 coeff", "RandomForestRegressor (7 trees)", "60 rows"],
+        lambda: skvarimp.importance_difference(kept(LINE, Y), kept(FOREST, Y)),
+    ),
+    "importance_by_cohort": (
+        ["Ridge (3 coefficients)", "squared units of y", "60 rows", "upper"],
+        lambda: skvarimp.importance_by_cohort(kept(LINE, Y), COHORTS),
+    ),
+    "compare_importances": (
+        ["Ridge (3 coef", "(7 trees)", "squared units of y", "60 rows", "to forest"],
+        lambda: skvarimp.compare_importances(
+            {"linear": LINE, "forest": FOREST}, FRAME, Y, "permutation"
+        ),
+    ),
+    "importance_across_folds": (
+        ["Ridge refitted in 5 folds", "squared units of y", "60 held-out rows"],
+        lambda: skvarimp.importance_across_folds(LINE, FRAME, Y, "permutation"),
+    ),
+    "null_importances": (
+        ["Ridge refitted in 3 folds", "squared", "60 held-out rows", "19 shuffled"],
+        lambda: skvarimp.null_importances(
+            LINE, FRAME, Y, n_permutations=19, cv=3, random_state=0
+        ),
+    ),
+    "leave_out_importances": (
+        ["Ridge refitted in 5 folds", "squared units of y", "60 held-out rows"],
+        lambda: skvarimp.leave_out_importances(LINE, FRAME, Y),
+    ),
+    "importance_across_candidates": (
+        ["Ridge refitted", "squared units of y", "60 training rows", "good model"],
+        lambda: skvarimp.importance_across_candidates(SEARCH, FRAME, Y),
+    ),
+}
+# What has a summary of its own kind, or none.
+OTHERS = {"report", "correlated_groups"}
+
+
+def check_english(text):
+    """No word that means nothing to a reader, no doubled space, no wrong plural."""
+    for word in ("response", "entry", "entries", "  ", "..", " ,", " ."):
+        assert word not in text, text
+    wrong = r"\b1 (features|rows|trees|coefficients|outputs|folds|models|groups)\b"
+    assert not re.search(wrong, text), text
+    assert not re.search(r"\bnan\b|\binf\b|None(?! of)|[{}<>]|_ |array", text), text
+    assert text.endswith(".")
+    sentences = re.split(r"(?<=[a-z0-9%)])\. ", text)
+    assert all(s[:1].isupper() or s.startswith(tuple(NAMES)) for s in sentences), text
+
+
+def check_result(found, named, texts):
+    """What both texts name; intervals behind numbers; features that there are."""
+    caption, summary = texts
+    for text in texts:
+        check_english(text)
+    for words in named:
+        assert words.lower() in f"{caption} {summary}".lower(), (words, texts)
+    spoken = [name for name in NAMES if name in summary]
+    assert spoken
+    known = getattr(found, "standard_errors", True) is not None
+    numbers = re.findall(
+        r" with (-?\d\S*)( \((?:\d+% interval )?\S+ to \S+\))?", summary
+    )
+    numbers = [pair for pair in numbers if "value" not in pair[0]]
+    assert numbers
+    assert all(bool(interval) == known for _, interval in numbers), summary
+
+
+def test_all_are_here():
+    """A new measure or function must say what it finds, too."""
+    public = set(skvarimp.__all__)
+    assert set(MEASURES) == {n for n in public if n.endswith("Importance")}
+    functions = {n for n in public if n[0].islower()}
+    assert set(FUNCTIONS) == functions - OTHERS
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_measures(name):
+    """With their defaults."""
+    model_in_words, unit, model = MEASURES[name]
+    measure = getattr(skvarimp, name)().fit(model, FRAME, Y)
+    texts = measure.caption(), measure.summary()
+    check_result(measure.result_, [model_in_words, unit, "60 rows"], texts)
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "named"),
+    [
+        (BINARY, CLASSES, ["LogisticRegression (3", "log loss", "nats"]),
+        (SEVERAL, THREE, ["RandomForestClassifier (7 trees)", "log loss", "nats"]),
+        (SEARCH, Y, ["Ridge (3 coefficients)", "squared units of y"]),
+        (lambda X: X["bmi"].to_numpy(), Y, ["a function", "squared units of y"]),
+    ],
+    ids=["binary", "several classes", "search", "callable"],
+)
+def test_models(model, y, named):
+    """Classifiers, searches and functions."""
+    measure = skvarimp.PermutationImportance().fit(model, FRAME, y)
+    texts = measure.caption(), measure.summary()
+    check_result(measure.result_, [*named, "60 rows"], texts)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name):
+    """What functions return: texts, table, notebook, picture, pickle."""
+    named, make = FUNCTIONS[name]
+    found = make()
+    check_result(found, named, (found.caption(), found.summary()))
+    table = found.to_frame()
+    assert type(table).__module__.startswith("pandas")
+    assert set(table["feature"]) == set(NAMES)
+    assert type(found).__name__ not in ("DataFrame", "Series")
+    assert "<table>" in found._repr_html_()
+    again = pickle.loads(pickle.dumps(found))
+    assert again.summary() == found.summary()
+    assert again.to_frame().equals(table)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_pictures_of_functions(name):
+    """In the unit of the numbers."""
+    pytest.importorskip("matplotlib")
+    display = FUNCTIONS[name][1]().plot()
+    text = display.ax_.get_xlabel().replace("\n", " ")
+    assert "squared error" in text or name in {"compare_importances"}
+
+
+def test_linear_model_of_all_noise():
+    """Nothing can be told from noise; the sentences hold."""
+    noise = random.normal(size=N)
+    model = LinearRegression().fit(FRAME[:20], noise[:20])
+    found = skvarimp.PermutationImportance().fit(model, FRAME[20:], noise[20:])
+    check_english(found.summary())
+    assert "40 rows" in found.summary()
