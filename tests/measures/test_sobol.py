@@ -19,6 +19,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
@@ -391,3 +392,35 @@ def test_categorical_features_take_all_their_levels():
     codes.fit(model, X)
     np.testing.assert_allclose(codes.total_, exact.total_, rtol=1e-12)
     assert not np.allclose(coarse.total_, exact.total_)
+
+
+@pytest.mark.parametrize(
+    ("model", "method"),
+    [
+        (SVR(), "predict"),
+        (SVR(C=100.0, gamma=0.01), "predict"),
+        (SVR(kernel="poly"), "predict"),
+        (SVC(), "decision_function"),
+        (KernelRidge(kernel="rbf", gamma=0.2), "predict"),
+    ],
+    ids=str,
+)
+def test_kernel_machines_have_the_indices_of_all_moved_rows(model, method):
+    """Variances of the n² predictions, divided by that of the unmoved ones."""
+    random = np.random.RandomState(0)
+    table = random.normal(size=(60, 3))
+    y = table[:, 0] * table[:, 1] + np.sin(table[:, 2])
+    model.fit(table, y > 0 if method == "decision_function" else y)
+    ask, n = getattr(model, method), len(table)
+    found = SobolImportance(estimation="exact").fit(model, table)
+    assert "black box" not in found.response_path_
+    for j in range(3):
+        moved = np.repeat(table, n, axis=0)
+        moved[:, j] = np.tile(table[:, j], n)
+        curves, whole = ask(moved).reshape(n, n), ask(table).var()
+        # sums of dual coefficients times kernels that are at most about 1
+        size = np.abs(model.dual_coef_).sum() + np.abs(curves).max()
+        rounding = 100 * np.finfo(float).eps * size**2 / whole
+        total, first = curves.var(axis=1).mean(), curves.mean(axis=0).var()
+        assert found.total_[j] == pytest.approx(total / whole, abs=rounding)
+        assert found.first_order_[j] == pytest.approx(first / whole, abs=rounding)
