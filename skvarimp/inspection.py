@@ -35,6 +35,7 @@ from sklearn.utils.extmath import cartesian
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from skvarimp._data.base_table import LabelTexts
 from skvarimp._data.table import (
     Feature,
     SparseTable,
@@ -317,8 +318,10 @@ def partial_dependence(
 def _moved_feature(features, table):
     """The feature that scikit-learn's `features` name, None where this cannot tell."""
     given = [features] if isinstance(features, str | Integral) else list(features)
+    # there integers are positions, whatever the labels are
+    names = None if isinstance(table.names, LabelTexts) else table.names
     try:
-        columns = tuple(column_position(f, table.names, table.n_columns) for f in given)
+        columns = tuple(column_position(f, names, table.n_columns) for f in given)
     except (ValueError, TypeError):  # such as a mask
         return None
     takes_numbers = all(map(table.takes_numbers, columns))

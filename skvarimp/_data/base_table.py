@@ -15,6 +15,25 @@ def column_names(names, n_columns):
     return list(names) if names is not None else [f"x{j}" for j in range(n_columns)]
 
 
+class LabelTexts(list):
+    """Texts of column labels that are not all strings, which stand for names.
+
+    Attributes
+    ----------
+    labels : list
+        The labels.
+    """
+
+    def __init__(self, labels):
+        super().__init__(map(str, labels))
+        self.labels = list(labels)
+
+    @property
+    def are_positions(self):
+        """Whether integers mean the same as labels and as positions."""
+        return self.labels == list(range(len(self.labels)))
+
+
 class Table:
     """What every container can do.
 
@@ -23,7 +42,7 @@ class Table:
     native : object
         X as the user passed it (lists as arrays); never written to.
     names : list of str or None
-        Column names, where they are all strings.
+        Column names; `LabelTexts` of labels that are not all strings.
     library : {"pandas", "polars", "pyarrow"}
         Of the frames made for the user; pandas for arrays.
     """

@@ -11,6 +11,7 @@ from narwhals.exceptions import DuplicateError
 
 from skvarimp._data.base_table import (
     ArrayTable,
+    LabelTexts,
     Table,
     are_booleans,
     factorized,
@@ -36,7 +37,9 @@ class FrameTable(Table):
         self.library = frame_library(native)
         if all(isinstance(label, str) for label in self._labels):
             self.names = self._labels
-        else:  # pandas' numbered columns: named inside, handed out as they came
+        else:  # pandas' other labels: texts inside, handed out as they came
+            texts = LabelTexts(native.columns.tolist())
+            self.names = texts if len(set(texts)) == len(texts) else None
             self._given_labels, self._labels = native.columns, self.column_names()
             self.frame = _in_memory(native.set_axis(self._labels, axis=1))
 
@@ -344,7 +347,7 @@ class FrameTable(Table):
             source = frame.select(self._labels[j])[order]
             copies.append(nw.maybe_reset_index(source)[self._labels[j]].alias(name))
         wide = frame.with_columns(*copies).to_native()
-        if self.names is None:  # labels that are no strings stay of one type
+        if self._given_labels is not None:  # labels that are no strings stay of a type
             wide = wide.set_axis(range(wide.shape[1]), axis=1)
         return FrameTable(wide)
 

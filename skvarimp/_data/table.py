@@ -22,7 +22,12 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skvarimp._data.base_table import ArrayTable, Table, column_names
+from skvarimp._data.base_table import (
+    ArrayTable,
+    LabelTexts,
+    Table,
+    column_names,
+)
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.sparse_table import SparseTable
 from skvarimp._running.guards import users_code
@@ -187,7 +192,7 @@ def has_tags(estimator):
 
 def check_feature_names(feature_names, table):
     """Return names for the columns of a table that has none, as a list."""
-    if table.names is not None:
+    if table.names is not None and not isinstance(table.names, LabelTexts):
         raise ValueError(
             "`feature_names` names the columns of an array or a sparse matrix, but X "
             "has column names of its own. Leave `feature_names` out."
@@ -281,7 +286,17 @@ def check_known(name, names, parameter):
 
 
 def column_position(feature, names, n_columns, whose="seen by the estimator"):
-    """Position of one column given by name or by (possibly negative) integer."""
+    """Position of one column given by name or by (possibly negative) integer.
+
+    Labels that are no strings name a column, too; an integer that means one column as
+    a label and another as a position is refused.
+    """
+    if isinstance(names, LabelTexts) and not isinstance(feature, str | bool | np.bool_):
+        if not isinstance(feature, Integral):
+            if feature in names.labels:
+                return names.labels.index(feature)
+        elif not names.are_positions:
+            _refuse_other_labels(int(feature), names, n_columns)
     if isinstance(feature, str):
         labels = column_names(names, n_columns)
         if feature in labels:
@@ -299,6 +314,26 @@ def column_position(feature, names, n_columns, whose="seen by the estimator"):
         feature, known = int(feature), f"positions run from 0 to {n_columns - 1}"
     raise ValueError(
         f"Feature {feature!r} is not among the {n_columns} features {whose}: {known}."
+    )
+
+
+def _refuse_other_labels(feature, names, n_columns):
+    """Raise where labels are integers and an integer is not the label of its place."""
+    labels = names.labels
+    if not any(isinstance(label, Integral) for label in labels):
+        return
+    inside = -n_columns <= feature < n_columns
+    if inside and feature in labels and labels.index(feature) == feature % n_columns:
+        return
+    as_label = "no column"
+    if feature in labels:
+        as_label = f"the column at position {labels.index(feature)}"
+    as_position = "no column"
+    if inside:
+        as_position = f"the column with the label {labels[feature]!r}"
+    raise ValueError(
+        f"{feature} in `features` is {as_label} as a label, and {as_position} as a "
+        f"position. Name columns by the texts of their labels, such as {names[0]!r}."
     )
 
 
@@ -364,6 +399,8 @@ def resolve_features(features, names, n_columns):
             rest_from = len(resolved)
             continue
         is_group = isinstance(feature, list | tuple) or np.ndim(feature) > 0
+        if isinstance(feature, tuple) and isinstance(names, LabelTexts):
+            is_group = feature not in names.labels
         members = list(feature) if is_group else [feature]
         if not members:
             raise ValueError(f"`features` has an empty group, got {features!r:.60}.")

@@ -196,14 +196,14 @@ def test_rows_of_weight_zero_and_row_labels():
 
 
 def test_names_of_columns():
-    """Duplicates are refused; names that are no strings are positions."""
+    """Duplicates are refused; labels that are no strings keep their text."""
     X = pd.DataFrame(np.eye(4), columns=["a", "b", "a", "c"])
     with pytest.raises(ValueError, match=r"(?s)share a name.*'a' 2 times"):
         SensitivityImportance(scale=None).fit(lambda X: X.iloc[:, 0], X)
     X.columns = [10, 11, 12, 13]
-    imp = SensitivityImportance(scale=None, features=[1, [0, 3]])
+    imp = SensitivityImportance(scale=None, features=["11", ["10", "13"]])
     imp.fit(lambda X: np.asarray(X[11], dtype=float), X)
-    assert imp.features_ == ["x1", "x0+x3"]
-    assert not hasattr(imp, "feature_names_in_")
+    assert imp.features_ == ["11", "10+13"]
+    assert imp.feature_names_in_.tolist() == ["10", "11", "12", "13"]
     assert imp.importances_[0] > 0
     assert imp.importances_[1] == 0
