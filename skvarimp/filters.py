@@ -93,13 +93,12 @@ def lowess_r2(
 
     Notes
     -----
-    A neighbourhood is the round(frac * n_samples) nearest rows, the point's own
-    included; rows at its very edge have weight 0, and rows tied with each other the
+    A neighbourhood is the round(frac * n_samples) nearest rows, the point's
+    own included; rows at its very edge have weight 0, and rows tied with each other the
     same weight. Where so many rows are tied with the point that the neighbourhood has
     no width, the local line is their mean, and so it is where all weight lies on one
-    value. Where all rows of a neighbourhood are let go, the first fit stays; where at
-    least half the rows are met to rounding, there is no scale to call a residual large
-    and the iterations stop.
+    value. If all rows of a neighbourhood lose their weight, its first fit stays. If the
+    curve fits at least half of the rows up to rounding, the iterations stop.
 
     Cost: O(n_samples * n_fits) a column and iteration.
 

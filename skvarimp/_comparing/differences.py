@@ -38,7 +38,7 @@ def importance_difference(
     first, second : importance instances
         Fitted with ``keep_rows=True``, with the same features.
     confidence : float, default=0.95
-        Of each interval by itself.
+        Of each single interval.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def importance_by_cohort(
     cohorts : array-like of shape (n_samples,)
         The cohort of each row: strings, numbers or any other labels.
     confidence : float, default=0.95
-        Of each interval by itself.
+        Of each single interval.
 
     Returns
     -------

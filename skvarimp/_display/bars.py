@@ -74,7 +74,7 @@ class ImportanceDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     bars_ : matplotlib BarContainer or Line2D
         One bar or dot per feature shown, the most important first.
     errors_ : matplotlib ErrorbarContainer or None
@@ -306,7 +306,7 @@ class NullDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     bands_ : matplotlib BarContainer
         The bands, one per row.
     dots_ : matplotlib Line2D

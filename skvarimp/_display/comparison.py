@@ -60,7 +60,7 @@ class ComparisonDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     bars_ : dict
         (measure, model) -> matplotlib BarContainer, or Line2D of dots.
     errors_ : dict

@@ -78,7 +78,7 @@ class CurvesDisplay:
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
 
     Examples
     --------

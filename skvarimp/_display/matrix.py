@@ -80,7 +80,7 @@ class MatrixDisplay:
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
 
     Examples
     --------
@@ -304,7 +304,7 @@ class AssociationDisplay(MatrixDisplay):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
 
     Examples
     --------
@@ -367,7 +367,7 @@ class DendrogramDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     lines_ : list of matplotlib Line2D
         One bracket for each joint shown, the strongest first. Brackets of one group
         have one colour; those beyond the threshold are grey.

@@ -75,7 +75,7 @@ class RowsDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     points_ : list of matplotlib PathCollection
         The points of each feature shown, the most important first.
 

@@ -41,7 +41,7 @@ class RanksDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     dots_ : matplotlib Line2D
         The ranks of the estimates.
     lines_ : matplotlib LineCollection
@@ -146,7 +146,7 @@ class DifferencesDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     points_ : matplotlib PathCollection
         The differences.
     lines_ : matplotlib LineCollection

@@ -207,8 +207,9 @@ class AllRelevantDisplay(NamedRows):
 
     A box spans the middle half of the rounds, with a bar at the median. Its whiskers
     end at the lowest and the highest importance. The columns and the largest copy are
-    sorted by their medians, the largest on top; a line marks the largest copy's. Names
-    and boxes have the colour of what became of the column.
+    sorted by their medians, the largest on top; a line marks the largest copy's. The
+    colour of names and boxes says whether a column was selected, rejected or left
+    tentative.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ class AllRelevantDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     boxes_ : matplotlib BarContainer
         The middle halves, one per row from the top.
 
@@ -353,7 +354,7 @@ class FoldsDisplay(NamedRows):
     figure_ : matplotlib Figure
         Their figure.
     key_ : matplotlib Text or None
-        What marks are and what is not shown, in small print below the label.
+        The small print below the label: what marks mean, and what is not shown.
     boxes_ : matplotlib BarContainer
         The middle halves, one per feature shown.
 

@@ -185,14 +185,15 @@ default=None
     rows that are not drawn add what a random sample without replacement lacks.
 
     A drawn importance is the running mean of its draws, which is the state of a Kalman
-    filter with a constant state and a diffuse start. A feature rests only if it would
-    rest even after one more draw as large as the largest change known (of any draw, or
-    between the responses of two rows). Draws that are all equal, such as all 0, prove
-    little. Such a feature makes at least 2000 draws, and with a number as `tol` its
-    error is taken to be 3 / n_draws times the largest change known: after no hit in n
-    draws, the rate is below 3 / n with 95% confidence. If the largest importance falls,
-    drawing of resting features is resumed. "sampled" keeps about seven numbers per row
-    and feature. "rows" evaluates the earlier rows again in each round.
+    filter with a constant state and a diffuse start. A feature stops drawing only if it
+    would stop even after one more draw as large as the largest change known (of any
+    draw, or between the responses of two rows). Draws that are all equal, such as all
+    0, prove little. Such a feature makes at least 2000 draws, and with a number as
+    `tol` its error is taken to be 3 / n_draws times the largest change known: after no
+    hit in n draws, the rate is below 3 / n with 95% confidence. If the largest
+    importance falls, features that had stopped draw again. "sampled" keeps about
+    seven numbers per row and feature. "rows" evaluates the earlier rows again in each
+    round.
 
     With F the mean response at the values v of the grid, a direction is the mean of
     sign(v - v') (F(v) - F(v')) over all pairs of values, weighted by their

@@ -445,7 +445,7 @@ class Without:
 
     @classmethod
     def of(cls, refits, weights, scorer):
-        """None where features are no columns, or columns cannot be filled in."""
+        """None where features are not columns, or columns cannot be filled in."""
         table, features = refits.table, None
         if isinstance(refits.measure, BaseImportance):
             if refits.measure._not_per_column():

@@ -46,9 +46,9 @@ class CandidateImportances(Importances):
     params : list of dict
         Parameters of each model; empty for models given in a dict.
     dispensable : ndarray of shape (n_features,) or None, default=None
-        Whether a good model can do without the feature; None where that cannot be
-        told: X is sparse or has too many columns, features are no columns, or there is
-        no scorer.
+        Whether a good model can do without the feature; None where that cannot be told:
+        X is sparse or has too many columns, features are not columns, or there is no
+        scorer.
     dispensable_together : ndarray of shape (n_features,) or None, default=None
         The largest set found of features that one good model can do without at once.
     **kwargs : dict

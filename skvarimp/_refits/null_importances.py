@@ -136,13 +136,13 @@ def null_importances(
 
         p_j = (1 + #{b : T_jb >= T_j}) / (1 + B).
 
-    The 1 stands for y itself, which is one of its own permutations: without it, p could
-    be 0 and would be too small on average. Ties count against the feature: a feature
-    that is 0 with every target has p = 1. The family-wise p-value compares T_j with the
-    largest null importance of *any* feature, after each feature is standardised by its
-    mean and standard deviation over the 1 + B targets [3]_. If y has nothing to do with
-    X, some family-wise p-value is below 0.05 in at most 5% of the data sets, however
-    many features there are.
+    The + 1 counts the unshuffled target, which is one of its own permutations: without
+    it, p could be 0 and would be too small on average. Ties count against the feature:
+    a feature that is 0 with every target has p = 1. The family-wise p-value compares
+    T_j with the largest null importance of *any* feature, after each feature is
+    standardised by its mean and standard deviation over the 1 + B targets [3]_. If y
+    has nothing to do with X, some family-wise p-value is below 0.05 in at most 5% of
+    the data sets, however many features there are.
 
     The false-discovery-rate p-value is Benjamini and Hochberg's adjustment of p_j
     [4]_: among the features where it is at most q, the expected share of those that
