@@ -3,9 +3,11 @@
 import warnings
 
 import numpy as np
+from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
-from skvarimp import SensitivityImportance
+from skvarimp import PermutationImportance, SensitivityImportance, SobolImportance
+from skvarimp._response import rounds
 from skvarimp.exceptions import ImportanceWarning
 
 
@@ -128,4 +130,78 @@ def rare(samples=100):
                 print(f"{zeros[1]:10}{zeros[2]:10}   {draws.round().astype(int)}")
 
 
-STUDIES = [monte_carlo, tolerance, rare]
+def honest(samples=400, rows=300):
+    """z-values of drawn importances: their mean and standard deviation over seeds.
+
+    For measures, models and kinds of columns: numbers, ties, levels, groups; with equal
+    weights, with unequal ones, within subgroups, and with rows drawn.
+    """
+    warnings.simplefilter("ignore", ImportanceWarning)
+    random = np.random.default_rng(1)
+    X = random.normal(size=(rows, 6))
+    X[:, 1] = np.round(X[:, 1])
+    X[:, 2], X[:, 3] = random.integers(0, 9, rows), random.integers(0, 12, rows)
+    y = mixed(X) + 0.5 * random.normal(size=rows)
+    models = {
+        "function": mixed,
+        "boosting": GradientBoostingRegressor(random_state=0).fit(X, y).predict,
+        "neighbours": KNeighborsRegressor().fit(X, y).predict,
+    }
+    measures = {
+        "pairs": SensitivityImportance(scale=None),
+        "observed": SensitivityImportance(contrast="observed", scale=None),
+        "squared": PermutationImportance(loss="squared_error"),
+        "absolute": PermutationImportance(loss="absolute_error"),
+        "total": SobolImportance(),
+    }
+    weights = random.uniform(0.5, 1.5, rows)
+    settings = {
+        "plain": ({}, None),
+        "weights": ({}, weights),
+        "subgroups": ({"conditional": random.integers(0, 4, rows)}, None),
+        "rows drawn": ({}, None),
+    }
+    features = ["x0", "x1", "x2", "x3", ["x4", "x5"]]
+    for setting, (how, weight) in settings.items():
+        tol = "auto" if setting == "rows drawn" else None
+        if setting == "rows drawn":
+            rounds.MOST_ROWS, rounds.BLOCK_ROWS = 2 * rows // 3, rows // 3
+        for name, measure in measures.items():
+            if how and name == "total":
+                continue
+            measure.set_params(features=features, **how)
+            for kind, predict in models.items():
+                z = drawn_z(measure, tol, predict, (X, y, weight), samples)
+                mean, spread = z.mean(axis=0).round(2), z.std(axis=0).round(2)
+                print(f"{setting:10} {name:9} {kind:10} mean {mean} sd {spread}")
+
+
+def drawn_z(measure, tol, predict, data, samples):
+    """z-values (n_samples, n_features) of drawn importances against exact ones."""
+    X, y, weight = data
+
+    def model(rows):
+        return predict(rows)
+
+    measure.set_params(estimation="exact")
+    exact = measure.fit(model, X, y, sample_weight=weight).importances_.copy()
+    measure.set_params(estimation="sampled", tol=tol)
+    z = []
+    for seed in range(samples):
+        imp = measure.set_params(random_state=seed)
+        imp.fit(model, X, y, sample_weight=weight)
+        gap, errors = imp.importances_ - exact, imp.monte_carlo_errors_
+        known = np.full(len(exact), 0.0)  # where all values were taken
+        z.append(np.divide(gap, errors, out=known, where=errors > 0))
+    return np.array(z)
+
+
+def mixed(X):
+    """A smooth function of numbers, ties, levels and a group."""
+    levels = 0.3 * (X[:, 3] % 3) + (X[:, 2] > 4) * X[:, 0]
+    return (
+        np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 4] + levels + np.exp(X[:, 4] / 2) * X[:, 5]
+    )
+
+
+STUDIES = [monte_carlo, tolerance, rare, honest]
