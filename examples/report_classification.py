@@ -7,6 +7,8 @@ The report speaks of the frame's columns, not of what the pipeline makes of them
 categories move between their levels, and missing values are a value like any other.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/quickstart_curves.png'
+
 # sphinx_gallery_capture_repr = ("_repr_html_",)
 
 import numpy as np

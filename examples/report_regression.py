@@ -8,6 +8,8 @@ noise. Here a gradient boosting model predicts the progression of diabetes. The 
 the report are held out.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/quickstart_bars.png'
+
 # sphinx_gallery_capture_repr = ("_repr_html_",)
 
 from sklearn.datasets import load_diabetes

@@ -7,6 +7,8 @@ A model that takes a millisecond a row cannot be asked as often as one likes.
 that the limit does not reach say so.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/quickstart_rows.png'
+
 # sphinx_gallery_capture_repr = ("_repr_html_",)
 
 from sklearn.datasets import make_friedman1

@@ -5,6 +5,8 @@ One bar for each class
 Which inputs separate which class?
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 

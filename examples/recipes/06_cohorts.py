@@ -5,6 +5,8 @@ Groups of rows side by side
 Does the importance hold for all groups of rows?
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 

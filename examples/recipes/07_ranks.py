@@ -5,6 +5,8 @@ Which ranks are possible?
 The first two inputs may change places.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 

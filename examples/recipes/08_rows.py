@@ -5,6 +5,8 @@ A point for each row
 Which values lift the prediction, and in which rows?
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 

@@ -5,6 +5,8 @@ Curves of the mean prediction
 What does the model do as one input rises?
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 

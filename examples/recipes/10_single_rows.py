@@ -5,6 +5,8 @@ Curves of single rows
 Do all rows react in the same way?
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 

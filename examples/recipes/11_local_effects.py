@@ -5,6 +5,8 @@ Accumulated local effects
 Curves that ask only about rows that could have occurred.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 

@@ -5,6 +5,8 @@ Two inputs at once
 What do two inputs do together?
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 

@@ -5,6 +5,8 @@ Which splits imitate which?
 The surrogate splits of a forest.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 
