@@ -54,6 +54,8 @@ class Plan:
         What else the measure concludes from.
     rows : ndarray of int or None
         The rows that curves are means over, where rows are drawn.
+    outcomes : list of Outcome or None
+        Of the reductions of the request, once they have walked.
     """
 
     problem: Problem
@@ -62,6 +64,7 @@ class Plan:
     estimation: str | None = "exact"
     own: object = None
     rows: np.ndarray | None = None
+    outcomes: list | None = None
 
     @property
     def walks(self):
@@ -227,8 +230,8 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
 def _carry_out(pairs):
     """Walk once for measures of the same response and features, and conclude."""
     walking = [pair for pair in pairs if pair[1].walks]
-    found = _walked(*zip(*walking)) if walking else []
-    outcomes = {id(plan): outcome for (_, plan), outcome in zip(walking, found)}
+    if walking:
+        _walk_once(*zip(*walking))
     shared = budget().spent
     for measure, plan in pairs:
         if len(pairs) > 1:  # each has a limit of its own
@@ -238,43 +241,38 @@ def _carry_out(pairs):
         if plan.request:
             measure.response_path_ = plan.problem.response(plan.features).path
         measure._watched = plan.problem.model.method
-        measure._conclude(plan, outcomes.get(id(plan)))
+        measure._conclude(plan, plan.outcomes)
 
 
-def _walked(measures, plans):
-    """The outcomes of each plan; curves of requests over one grid are formed once.
+def _walk_once(measures, plans):
+    """Set the outcomes of each plan; curves of requests over one grid are formed once.
 
     The first outcome of a plan has the directions of its mean curves, which another
     reduction gives where none of the plan's own does.
     """
-    merged, places, n_jobs = {}, [], _most_jobs(measures)
     problem, features = plans[0].problem, plans[0].features
     keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
-    for request in (plan.request for plan in plans):
-        plain = isinstance(request.grid, str | int)
-        grid = request.grid if plain else id(request.grid)
-        key = plain, grid, request.categorical
-        empty = Request(request.grid, [], [], request.categorical)
-        to = merged.setdefault(key, empty)
-        first = len(to.reductions)
-        to.reductions.extend(request.reductions)
-        to.scales.extend(request.scales)
-        places.append((key, slice(first, len(to.reductions))))
-    for key in {key for m, (key, _) in zip(measures, places) if m._follows_mean}:
-        merged[key].follow_mean(len(problem.base), keep_rows)
-    found = problem.run(
-        features,
-        list(merged.values()),
-        keep_rows,
-        n_jobs,
-        measures,
-    )
-    found = dict(zip(merged, found))
-    for measure, (key, reductions) in zip(measures, places):
-        mean = found[key][-1 if measure._follows_mean else reductions.stop - 1]
-        first = found[key][reductions.start]
-        first.directions, first.effects = mean.directions, mean.effects
-    return [found[key][reductions] for key, reductions in places]
+    joined, parts = {}, []  # what is asked over each grid, and where a plan's part is
+    for plan in plans:
+        asked = plan.request
+        named = isinstance(asked.grid, str | int)
+        grid = named, asked.grid if named else id(asked.grid), asked.categorical
+        empty = Request(asked.grid, [], [], asked.categorical)
+        together = joined.setdefault(grid, empty)
+        first = len(together.reductions)
+        together.reductions.extend(asked.reductions)
+        together.scales.extend(asked.scales)
+        parts.append((grid, slice(first, len(together.reductions))))
+    for grid in {grid for m, (grid, _) in zip(measures, parts) if m._follows_mean}:
+        joined[grid].follow_mean(len(problem.base), keep_rows)
+    requests, n_jobs = list(joined.values()), _most_jobs(measures)
+    found = problem.run(features, requests, keep_rows, n_jobs, measures)
+    found = dict(zip(joined, found))
+    for measure, plan, (grid, part) in zip(measures, plans, parts):
+        plan.outcomes = found[grid][part]
+        mean = found[grid][-1] if measure._follows_mean else plan.outcomes[-1]
+        plan.outcomes[0].directions = mean.directions
+        plan.outcomes[0].effects = mean.effects
 
 
 def warn_stopped(measure, missing):

@@ -111,15 +111,21 @@ class Task:
         Moves served.
     rows : slice
         Evaluated rows covered.
+    finishes : bool
+        Whether `Walker.run` gives an `Outcome` for each reduction, of all rows, and no
+        `State`.
     """
 
     positions: tuple
     rows: slice
+    finishes = False
 
 
 @dataclass(frozen=True)
 class ColumnsTask(Task):
-    """Single columns that are reduced together, over all rows."""
+    """Single columns that are reduced together, over all rows, to the end."""
+
+    finishes = True
 
 
 @dataclass(eq=False)
@@ -168,9 +174,8 @@ class Walker:
         -------
         list of (positions, states)
             `positions` a tuple of moves with equally many cells, `states` one `State`
-            a reduction, whose arrays have one leading feature a position. Where the
-            walk is `final` and the task holds all rows, `states` may be one `Outcome` a
-            reduction.
+            for each reduction, whose arrays have one leading feature for each position;
+            one `Outcome` for each where the task finishes.
         """
         return [
             ((position,), self.reduced(position, task.rows))
@@ -238,16 +243,13 @@ def finished(walk, result):
     Parameters
     ----------
     walk : Walk
-    result : (tuple of int, list)
-        The positions and the states, which may be `Outcome` already.
+    result : (tuple of int, list of State)
 
     Returns
     -------
     (tuple of int, list of Outcome)
     """
     positions, states = result
-    if isinstance(states[0], Outcome):
-        return result
     moves = [walk.moves[p] for p in positions]
     scales = walk.scales[positions[0] // walk.n_features]
     cells, numbers = states[0].cell_of_value, []
@@ -339,8 +341,8 @@ def finished_positions(walk, n_jobs=None):
     """Yield (positions, `Outcome` of each reduction) as the last rows are in."""
     finish = partial(finished, walk)
     with closing(_arriving(walk, n_jobs)) as arriving:
-        for merged in arriving:
-            yield from in_threads(finish, merged)
+        for task, found in arriving:
+            yield from found if task.finishes else in_threads(finish, found)
 
 
 def merged_states(walk, n_jobs=None):
@@ -349,18 +351,23 @@ def merged_states(walk, n_jobs=None):
     There is one state per reduction. The walk is not `final`.
     """
     with closing(_arriving(walk, n_jobs)) as arriving:
-        for (position,), states in chain.from_iterable(arriving):
+        for (position,), states in chain.from_iterable(found for _, found in arriving):
             yield position, [state.on_values() for state in states]
 
 
 def _arriving(walk, n_jobs):
-    """Yield what each task is the last to bring, an iterable of (positions, states)."""
+    """Yield each task and what it is the last to bring, an iterable.
+
+    That is (positions, merged states), or outcomes where the task finishes.
+    """
     walker, prefer = walk.response.walker(walk), walk.response.prefer
     tasks, waiting = walker.tasks(), {}
     with closing(in_order(run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
             n_rows = task.rows.stop - task.rows.start
-            yield _complete(waiting, results, len(walk.rows), n_rows)
+            if not task.finishes:
+                results = _complete(waiting, results, len(walk.rows), n_rows)
+            yield task, results
 
 
 def _complete(waiting, results, n_all, n_rows):
@@ -371,14 +378,11 @@ def _complete(waiting, results, n_all, n_rows):
     waiting : dict
         Positions -> how many rows are left, and the `Merging` of each state.
     results : list of (positions, states)
-        Of the block. What is no `State` is complete already.
+        Of the block.
     n_all, n_rows : int
         Of all blocks together, and of this one.
     """
     for positions, states in results:
-        if not isinstance(states[0], State):
-            yield positions, states
-            continue
         new = n_all, [Merging() for _ in states]
         n_left, merging = waiting.pop(positions, new)
         for of_one, state in zip(merging, states):

@@ -14,6 +14,7 @@ from skvarimp._response.mean_curves import directions_of
 from skvarimp._response.reductions import Sample
 from skvarimp._response.responses.scores import ColumnsWalker
 from skvarimp._response.shape import Dense, reduced
+from skvarimp._response.walk import finished
 from skvarimp._running.memory import CACHE, slices
 
 MOST_VALUES = 8  # of a column that goes with others
@@ -132,7 +133,7 @@ class FewValuesWalker(ColumnsWalker):
         curves = response.curves_of_few_values(walk.table, few, walk.base)
         if curves is None:  # the link is in doubt: the model is asked, move by move
             rows = slice(0, len(walk.rows))
-            return [((p,), self.reduced(p, rows)) for p in positions]
+            return [finished(walk, ((p,), self.reduced(p, rows))) for p in positions]
         probabilities = few.probabilities(walk.weights)
         margins = walk.margins(slice(0, len(walk.rows)), probabilities)
         reductions = walk.reductions_of(positions[0])
@@ -142,7 +143,7 @@ class FewValuesWalker(ColumnsWalker):
             found = directions_of(mean_curves, probabilities[:, np.newaxis], walk.size)
             return np.where(ordered[:, np.newaxis], found, np.nan)
 
-        finished = []
+        outcomes = []
         scales = walk.scales[positions[0] // walk.n_features]
         states = reduced(reductions, Dense(margins, curves))
         for reduction, state, scale in zip(reductions, states, scales):
@@ -158,5 +159,5 @@ class FewValuesWalker(ColumnsWalker):
                 walk.keep_rows,
                 directions=directions,
             )
-            finished.append(reduction.finish(state, sample))
-        return [(positions, finished)]
+            outcomes.append(reduction.finish(state, sample))
+        return [(positions, outcomes)]

@@ -256,7 +256,7 @@ class ColumnsWalker(ScoreWalker):
         return np.array([every[e].columns[0] for e in features], np.intp)
 
     def run(self, task):
-        if not isinstance(task, ColumnsTask):
+        if not task.finishes:
             return super().run(task)
         columns = self.columns_of([p % self.walk.n_features for p in task.positions])
         return self.reduced_columns(task.positions, columns)
