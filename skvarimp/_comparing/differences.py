@@ -14,7 +14,7 @@ from skvarimp._comparing.differences_result import (
 from skvarimp._data.statistics import root_of_squares, skewness_of
 from skvarimp._data.validation import check_confidence, check_labels
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.rows import Rows, drawing_errors, rows_of
+from skvarimp._measures.rows import Rows, rows_of
 from skvarimp._results.importances import Importances
 from skvarimp._results.intervals import error_and_skewness, two_sided_p_values
 from skvarimp._results.ranks import joint_ends
@@ -89,7 +89,7 @@ def importance_difference(
     unknown = _constant(first, ours) & _constant(second, theirs)[order]
     difference = np.where(unknown, np.nan, difference)
     terms = np.where(unknown[:, np.newaxis], np.nan, terms)
-    drawn = np.hypot(drawing_errors(first), drawing_errors(second)[order])
+    drawn = np.hypot(first.result_.drawn, second.result_.drawn[order])
     error, skew = error_and_skewness(terms, drawn)
     size = np.abs(first.importances_) + np.abs(second.importances_[order])
     difference, p_values = _tested(difference, size, error, skew, freedom)
@@ -248,7 +248,7 @@ def importance_by_cohort(
     [['a', 0.5, -0.5], ['b', 1.0, 0.5]]
     """
     check_confidence(confidence)
-    rows, drawn = rows_of(importance), drawing_errors(importance)
+    rows, drawn = rows_of(importance), importance.result_.drawn
     if rows.contributions is None:
         raise ValueError(
             f"The importance of {type(importance).__name__} is not a mean over rows, "

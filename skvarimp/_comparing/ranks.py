@@ -202,7 +202,6 @@ def rank_intervals(
 
 def _joint(found, confidence):
     """Simultaneous intervals and ranks of what keeps its rows; see `joint_ranks`."""
-    drawn, rows = found.drawing_errors, found.rows
-    drawn = np.zeros(len(found.importances)) if drawn is None else drawn
+    rows, drawn = found.rows, found.drawn
     terms, freedom = rows.terms(rows.influences), rows.units.freedom
     return joint_ranks(found.importances, terms, drawn, freedom, confidence)

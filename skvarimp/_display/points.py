@@ -155,7 +155,7 @@ class RowsDisplay(NamedRows):
                 "`row_effects_` of one output, to draw. Fit a measure that is a mean "
                 "over rows, such as SensitivityImportance, with keep_rows=True."
             )
-        kept = importance._rows.kept[:, np.newaxis]
+        kept = importance.result_.rows.kept[:, np.newaxis]
         contributions = np.where(kept, contributions, np.nan)
         table = as_table(X)
         if table.n_samples != len(contributions):

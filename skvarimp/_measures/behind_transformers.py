@@ -125,11 +125,11 @@ def fit_behind_transformers(
             setattr(measure, name, of_input)
     how = {}
     if of_rows:
-        some = table.take(np.flatnonzero(inner._rows.kept))
+        some = table.take(np.flatnonzero(inner.result_.rows.kept))
         rows = replace(
-            inner._rows,
-            influences=by_input(inner._rows.influences.T).T,
-            contributions=by_input(inner._rows.contributions.T).T,
+            inner.result_.rows,
+            influences=by_input(inner.result_.rows.influences.T).T,
+            contributions=by_input(inner.result_.rows.contributions.T).T,
             fingerprint=fingerprint(some),
             constant=constant_columns(some),
         )

@@ -160,7 +160,7 @@ class ResponseImportance(BaseImportance):
             outcome.importances, names, output_names, *errors, units, outcome.skewness
         )
         if samples is not None:
-            self._rows = self.result_.rows = samples
+            self.result_.rows = samples
         if samples is not None or not getattr(self, "keep_rows", False):
             return
         store_rows(self, Rows.of(plan.problem, outcome))

@@ -21,7 +21,6 @@ from skvarimp._running.tasks import in_order
 
 # Not every fit sets these: the next one forgets them.
 FORGOTTEN = [
-    "_rows",
     "_complete",
     "feature_names_in_",
     "influences_",
@@ -147,7 +146,7 @@ class SampleUnits(Units):
 
 def store_rows(measure, rows):
     """Set what a measure with `keep_rows=True` has of single rows."""
-    measure._rows, result = rows, measure.result_
+    result = measure.result_
     result.rows = rows
     if result.standard_errors is not None:
         result.skewness = rows.units.skewness(rows.influences.T, result.standard_errors)
@@ -159,7 +158,7 @@ def store_rows(measure, rows):
         effects = effects[:, :, 0] if effects.shape[2] == 1 else effects
         measure.row_effects_ = rows.at_all_rows(effects, np.nan)
         result.row_effects = measure.row_effects_
-    if getattr(measure, "monte_carlo_errors_", None) is None:
+    if result.drawing_errors is None:
         return
     unknown = np.isnan(rows.influences).any(axis=0) & ~np.isnan(measure.importances_)
     if unknown.any():
@@ -186,7 +185,7 @@ def constant_columns(table):
 def rows_of(importance):
     """The rows of a fitted importance, or a ValueError that says how to keep them."""
     check_is_fitted(importance, "importances_")
-    rows = getattr(importance, "_rows", None)
+    rows = importance.result_.rows
     if rows is None:
         name = type(importance).__name__
         way_out = (
@@ -195,15 +194,9 @@ def rows_of(importance):
             else "It has no influences of single rows. Use importance_across_folds to "
             "compare refits"
         )
-        why = getattr(importance, "_without_rows", None)
-        raise ValueError(f"{name} has kept no rows. {why or way_out}.")
+        way_out = importance._without_rows or way_out
+        raise ValueError(f"{name} has kept no rows. {way_out}.")
     return rows
-
-
-def drawing_errors(importance):
-    """Errors of random draws, (n_features,); 0 where nothing was drawn."""
-    errors = getattr(importance, "monte_carlo_errors_", None)
-    return np.zeros(len(importance.importances_)) if errors is None else errors
 
 
 def complete_influences(plan, request, outcome, n_jobs):

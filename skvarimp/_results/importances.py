@@ -156,6 +156,12 @@ class Importances:
             self.sampling = Sampling(self.degrees_of_freedom)
         self.ranking = ranking(self._ranked())
 
+    @property
+    def drawn(self) -> Floats:
+        """Errors of drawing, 0 where nothing was drawn, of shape (n_features,)."""
+        errors = self.drawing_errors
+        return np.zeros(len(self.importances)) if errors is None else errors
+
     def _ranked(self):
         """What the features are ordered by, the largest first, (n_features,)."""
         return self.importances
@@ -228,12 +234,11 @@ class Importances:
         check_confidence(confidence)
         if self.standard_errors is None:
             return np.full((2, len(self.importances)), np.nan)
-        drawn = 0.0 if self.drawing_errors is None else self.drawing_errors
         ends = interval_ends(
             self.importances,
             self.standard_errors,
             self.skewness,
-            drawn,
+            self.drawn,
             self.sampling,
             confidence,
         )
@@ -299,8 +304,7 @@ class Importances:
             raise ValueError(
                 f"A p-value needs standard errors. {self.circumstances.no_errors}"
             )
-        drawn = 0.0 if self.drawing_errors is None else self.drawing_errors
-        errors = np.hypot(self.standard_errors, drawn)
+        errors = np.hypot(self.standard_errors, self.drawn)
         return one_sided_pvalues(self.importances, errors, self.degrees_of_freedom)
 
     def to_frame(

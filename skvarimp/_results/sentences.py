@@ -73,7 +73,7 @@ def rows_in_words(found):
     about = found.circumstances
     over = f"{about.rows}s" if about.n_groups is None else f"groups of {about.rows}s"
     text = f" over the {over}"
-    if found.drawing_errors is not None and np.any(found.drawing_errors > 0):
+    if np.any(found.drawn > 0):
         text += ", with the error of drawing"
     return text + (f", and {about.fixed}" if about.model else "")
 
@@ -217,8 +217,7 @@ def ranks_of(found, shown):
     lowest, highest : ndarray of the shape of `shown`, or None
     """
     n, rows = len(found.importances), found.rows
-    drawn = found.drawing_errors
-    drawn = np.zeros(n) if drawn is None else drawn
+    drawn = found.drawn
     errors = np.hypot(found.standard_errors, drawn)
     if not np.isfinite(errors[shown]).any():
         return None, None

@@ -597,7 +597,7 @@ def test_intervals_cover_the_population_value(kind, weighted):
 CONSTANT = {
     "moved": ALEImportance(keep_rows=True),
     "pairs": SensitivityImportance(keep_rows=True),
-    "scorer": PermutationImportance(scoring="r2", keep_rows=True),
+    "scorer": PermutationImportance(scoring="r2"),
     "unseen": ImpurityImportance(rows="unseen", keep_rows=True),
     "conditional scores": FIRMImportance(keep_rows=True),
 }

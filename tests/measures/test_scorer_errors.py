@@ -383,7 +383,7 @@ def test_ranks_and_differences_from_the_samples():
     other = clone(CLASSIFIER).fit(X[:, :], np.roll(y, 1))
     second = clone(imp).fit(other, X, y)
     table = importance_difference(first, second).to_frame().set_index("feature")
-    a, b = first._rows.influences, second._rows.influences
+    a, b = (one.result_.rows.influences for one in (first, second))
     n = len(a)
     expected = np.sqrt(((a - b) ** 2).sum(axis=0) / n / (n - 1))
     drawn = np.hypot(first.monte_carlo_errors_, second.monte_carlo_errors_)
