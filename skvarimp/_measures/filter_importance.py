@@ -18,6 +18,7 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.f_statistics import target_between_levels
+from skvarimp._results.words import score_in_words
 from skvarimp._running.guards import users_code
 
 LARGEST_REPEATED = 10**8  # rows
@@ -160,11 +161,11 @@ class FilterImportance(BaseImportance):
         return np.asarray(result, dtype=np.float64), None
 
     def _quantity(self):
-        return f"score by itself ({self.score_name_})"
+        return f"{score_in_words(self.score_name_)[0]} by itself"
 
     def _in_words(self):
-        text = f"the score {self.score_name_} of a feature by itself for y"
-        return self._says(text, unit=f"units of {self.score_name_}")
+        score, unit = score_in_words(self.score_name_)
+        return self._says(f"the {score} of a feature by itself for y", unit=unit)
 
 
 def _are_classes(estimator, y):

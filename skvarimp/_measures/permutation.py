@@ -22,6 +22,7 @@ from skvarimp._measures.response_importance import (
 from skvarimp._measures.scorers.score_drop import ScoreLost
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.rounds import Effort
+from skvarimp._results.words import score_in_words
 from skvarimp._types import (
     Conditional,
     Features,
@@ -372,12 +373,12 @@ default=None
         self._store_outcome(plan, outcome, [lost.name], samples)
 
     def _quantity(self):
-        watched, _ = loss_in_words(self.output_names_[0])  # the loss or the score
-        if self.relative:
-            return f"{watched}, ratio"
+        metric = self.output_names_[0]
         if self.scoring is not None:
-            return f"decrease of the score ({watched})"
-        return f"increase of the {watched}"
+            score, _ = score_in_words(metric)
+            return f"decrease of the {score}"
+        loss, _ = loss_in_words(metric)
+        return f"{loss}, ratio" if self.relative else f"increase of the {loss}"
 
     def _in_words(self):
         metric, own = self.output_names_[0], given_the_others(self)
@@ -385,8 +386,8 @@ default=None
         if self.rows == "oob":
             when = f"{when}, over the out-of-bag rows of each tree"
         if self.scoring is not None:
-            text = f"the decrease of the score {metric} {when}"
-            return self._says(text, unit=f"units of {metric}")
+            score, unit = score_in_words(metric)
+            return self._says(f"the decrease of the {score} {when}", unit=unit)
         loss, unit = loss_in_words(metric)
         if self.relative:
             text = f"the ratio of the mean {loss} {when} to that of the unmoved rows"

@@ -73,6 +73,23 @@ def ordinal(n):
     return f"{n}{'th' if teen else ORDINALS.get(n % 10, 'th')}"
 
 
+def score_in_words(name):
+    """A score by its name, and its unit; a function may have none.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    text, unit : str
+        Such as "score r2" and "units of r2".
+    """
+    if name == "<lambda>":
+        return "score", "units of the score"
+    return f"score {name}", f"units of {name}"
+
+
 def capitalized(text):
     """The text with a capital first letter; the others stay."""
     return text[:1].upper() + text[1:]

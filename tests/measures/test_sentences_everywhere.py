@@ -185,6 +185,25 @@ def test_pictures_of_functions(name):
     assert "squared error" in text or name in {"compare_importances"}
 
 
+@pytest.mark.parametrize(
+    "measure",
+    [
+        skvarimp.PermutationImportance(scoring=lambda e, X, y: e.score(X, y)),
+        skvarimp.PermutationImportance(loss=lambda y, f: np.abs(y - f)),
+        skvarimp.FilterImportance(score_func=lambda X, y: np.abs(X.T @ y)),
+    ],
+    ids=["scorer", "loss", "filter"],
+)
+def test_functions_without_a_name(measure):
+    """They are called what they are."""
+    model = None if isinstance(measure, skvarimp.FilterImportance) else LINE
+    measure.fit(model, FRAME, Y)
+    for text in (measure.caption(), measure.summary()):
+        check_english(text)
+        assert "units of the score" in text or "units of the loss" in text
+    assert "<" not in measure.result_.quantity.label
+
+
 def test_linear_model_of_all_noise():
     """Nothing can be told from noise; the sentences hold."""
     noise = random.normal(size=N)
