@@ -247,6 +247,10 @@ class Reduction:
         """For features that are categorical, or for those that are not."""
         return self
 
+    def n_kept(self, n_numbers):
+        """How many curves of rows, or sums of them, are kept, of so many numbers."""
+        return 0
+
     def reduce(self, shape):
         """The state of a block of rows, from its `Shape`."""
         return State(*getattr(shape, self.primitive)())

@@ -86,9 +86,7 @@ class TreeWalker(Walker):
         """What is kept of a move until the last row is in, twice while merged."""
         numbers, n_outputs = 0, self.response.n_outputs
         for reduction in self.walk.reductions_of(member.position):
-            groups = 0
-            if hasattr(reduction, "n_kept") and not alone:
-                groups = reduction.n_kept(n_outputs * member.n_cells)
+            groups = 0 if alone else reduction.n_kept(n_outputs * member.n_cells)
             numbers += 2 * (1 + groups) * len(member.probabilities)
             numbers += 0 if groups else len(self.walk.rows)
         return 8 * n_outputs * numbers + 4 * len(member.cell_of_value)
@@ -210,7 +208,7 @@ class TreeReducer:
                     left[r] = reduction, Merging()
                     continue
                 how, kind = KERNEL_SUMS[type(reduction)]
-                kept = how.n_kept(reduction, len(walk.base) * member.n_cells)
+                kept = reduction.n_kept(len(walk.base) * member.n_cells)
                 alike = type(reduction), request, r, member.parts, kept
                 together.setdefault(alike, []).append((m, how, kind, reduction))
             self._left.append(left)
@@ -284,11 +282,6 @@ class KernelSums:
         self.sums = np.zeros((n_outputs, self.places[-1]))
         self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
 
-    @staticmethod
-    def n_kept(reduction, n_numbers):
-        """How many sums of rows are kept apart, of so many numbers each."""
-        return 0
-
     def add(self, curves, rows):
         """Add the `Curves` of a slice of the rows."""
         of_cells = self.places, self.below
@@ -332,10 +325,6 @@ class MeanSums(KernelSums):
         self.factors, groups, n_groups = how
         self.groups = np.asarray(groups, dtype=np.int64)
         self.sketch = np.zeros((len(self.sums), n_groups, self.places[-1]))
-
-    @staticmethod
-    def n_kept(reduction, n_numbers):
-        return reduction.n_kept(n_numbers)
 
     def add(self, curves, rows):
         of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
