@@ -109,26 +109,28 @@ class DrawnCurves(Chunk):
 
     def _of_pairs(self, kernel):
         """Means of a kernel of A and B for the rows and for each draw; sets `noise`."""
-        a, b = self.ice[0, :, :, ::2], self.ice[0, :, :, 1::2]
+        draws = np.ascontiguousarray(np.moveaxis(self.ice[0], 2, 0))
+        a, b = draws[::2], draws[1::2]  # (n_strata, n_outputs, n_rows)
         factors = 1.0 / (len(self.scale) * self.scale)
 
         def between(x, y):
-            return kernel(x[..., :, np.newaxis], y[..., np.newaxis, :])
+            return kernel(x[:, np.newaxis], y[np.newaxis])
 
         def mean(pairs):
-            return np.einsum("oirs,o->irs", pairs, factors)
+            return np.einsum("rsoi,o->rsi", pairs, factors)
 
-        pairs, n_strata = between(a, b), a.shape[-1]
+        pairs, n_strata = between(a, b), len(a)
         both = mean(pairs)
-        own = np.einsum("irr->ir", both)
+        own = np.einsum("rri->ri", both)
         # B[r] in the place of A[r] beside the B[s] of other strata, and the reverse
-        for_a = mean(between(b, b)).sum(axis=2) - (both.sum(axis=2) - own)
-        for_b = mean(between(a, a)).sum(axis=2) - (both.sum(axis=1) - own)
-        squares = ((for_a**2 + for_b**2) / 2).sum(axis=1)
+        for_a = mean(between(b, b)).sum(axis=1) - (both.sum(axis=1) - own)
+        for_b = mean(between(a, a)).sum(axis=1) - (both.sum(axis=0) - own)
+        squares = ((for_a**2 + for_b**2) / 2).sum(axis=0)
         others = n_strata - 1
         self.noise = squares * (1 + WITHIN / others**2) ** 2 / n_strata**4
-        of_draws = np.stack([pairs.mean(axis=3), pairs.mean(axis=2)], axis=3)
-        return pairs.mean(axis=(2, 3))[np.newaxis], of_draws.reshape(self.ice.shape)
+        of_a, of_b = pairs.mean(axis=1), pairs.mean(axis=0)
+        of_draws = np.moveaxis(np.stack([of_a, of_b], axis=1), (0, 1), (2, 3))
+        return of_a.mean(axis=0)[np.newaxis], of_draws.reshape(self.ice.shape)
 
 
 @dataclass

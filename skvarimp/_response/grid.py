@@ -123,7 +123,11 @@ class Move:
 
         `uniform` are random numbers in [0, 1), (n_moves, n).
         """
-        upper = np.cumsum(self.probabilities)
+        chances = self.probabilities
+        if self.parts is None and np.all(chances == chances[0]):
+            last = self.n_cells - 1  # to which the product may round
+            return np.minimum((uniform * self.n_cells).astype(np.intp), last)
+        upper = np.cumsum(chances)
         if self.parts is None:
             return np.searchsorted(upper[:-1], uniform, side="right")
         # the probabilities of each part sum to 1

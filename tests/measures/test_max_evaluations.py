@@ -377,7 +377,11 @@ def test_shares_keep_to_the_limit(name, most):
     """As many repeats as it allows, with the numbers of as many repeats."""
     features, n_asked = SHARES[name]
     imp = ShapleyImportance(
-        features=features, estimation="sampled", n_repeats=50, random_state=0
+        features=features,
+        estimation="sampled",
+        n_repeats=50,
+        tol=None,
+        random_state=0,
     )
     each = 4 * n_asked * 100
     n_repeats = min(50, (most - 100) // each)

@@ -424,6 +424,8 @@ class Repeats:
         largest, errors = self.importances.mean(axis=1).max(), self.drawing_errors
         if tol != "auto":
             return errors.max() <= tol * largest
+        if self.game.complete:  # only standard errors are left to find
+            return False
         goals = np.fmax(
             SHARE_OF_ERROR * self.outcome().standard_errors, SHARE_OF_LARGEST * largest
         )
