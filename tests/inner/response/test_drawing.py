@@ -279,15 +279,18 @@ def test_rare_effects_are_not_declared_zero(tol):
 
 
 def test_what_is_not_reached_is_said():
-    """A number as `tol` that draws cannot reach ends at a limit, with a warning."""
+    """A number as `tol` that draws cannot reach ends at a limit, with a warning.
+
+    There are more values than draws of a row, else all of them would be taken.
+    """
     imp = SensitivityImportance(
         estimation="sampled", tol=1e-9, n_draws=4, scale=None, random_state=0
     )
     with pytest.warns(ImportanceWarning, match=r"tol=1e-09 was not reached for 4 of 4"):
-        imp.fit(graded, GRADED[:50])
-    assert np.all(imp.n_draws_ == 64 * 4 * 50)
+        imp.fit(graded, GRADED[:300])
+    assert np.all(imp.n_draws_ == 64 * 4 * 300)
     with pytest.warns(ImportanceWarning, match="within max_evaluations=2000"):
-        imp.set_params(max_evaluations=2000).fit(graded, GRADED[:50])
+        imp.set_params(max_evaluations=2000).fit(graded, GRADED[:300])
 
 
 def test_draws_do_not_depend_on_n_jobs():
