@@ -230,7 +230,7 @@ class Refits:
             rows = [row for of_fold in measured for row in of_fold]
             weights = weights[np.unique(rows).astype(np.intp)]
         weights = weights[weights > 0]
-        unfitted = None if self.estimator is None else clone(self.estimator)
+        unfitted = clone(self.estimator, safe=False)  # None and functions stay
         model = model_in_words(unfitted)
         folds = f" in {count(n_folds, 'fold')}" if n_folds else ""
         reads = n_folds == 0 or self.rows_to_measure(True, False)
