@@ -513,7 +513,7 @@ def test_standard_errors_have_no_noise_of_drawing(labels):
     rows = np.random.default_rng(2).normal(size=(200, 3))
 
     def squares(n_repeats, seed):
-        imp = ShapleyImportance(estimation="sampled", random_state=seed)
+        imp = ShapleyImportance(estimation="sampled", tol=None, random_state=seed)
         imp.set_params(n_repeats=n_repeats).fit(product, rows, groups=labels)
         return imp.standard_errors_**2
 
