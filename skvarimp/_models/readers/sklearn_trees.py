@@ -116,7 +116,7 @@ def _check_leaves(tree):
     rows[-1, feature[tried[::2]]] = np.nan
     each, node = np.arange(TRIED_ROWS), np.zeros(TRIED_ROWS, dtype=np.intp)
     while np.any(left[node] >= 0):
-        values = rows[each, feature[node]]
+        values = rows[each, np.maximum(feature[node], 0)]  # leaves have none
         goes_left = values <= tree.threshold[node]
         goes_left |= np.isnan(values) & (tree.missing_go_to_left[node] != 0)
         below = np.where(goes_left, left[node], tree.children_right[node])
