@@ -102,8 +102,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     # Why a measure with these parameters keeps no rows, and what to do; or None.
     _without_rows = None
 
-    # Whether the importance of nothing has mean 0, so that it can be tested, and
-    # intervals reach below 0.
+    # Whether the importance of nothing has mean 0, so that it can be tested.
     _may_be_negative = False
 
     def _not_per_column(self):
@@ -264,8 +263,11 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """What intervals follow from, or None without standard errors."""
         if units is None:
             return None
-        lowest = -np.inf if self._may_be_negative else 0.0
-        return Sampling.of(units, lowest, self._highest())
+        return Sampling.of(units, self._lowest(), self._highest())
+
+    def _lowest(self):
+        """The smallest importance that can be."""
+        return -np.inf if self._may_be_negative else 0.0
 
     def _highest(self):
         """The largest importance that can be, one or (n_features,)."""

@@ -182,8 +182,8 @@ def importance_across_folds(
         groups = refits.passed.groups if groups is None else groups
         weights = refits.passed.measure.get("sample_weight")
         weights = check_weights(weights, n_samples)
-        signed = refits.measure._may_be_negative
-        given = pooled(found, held_out, weights, groups, signed)
+        lowest = refits.measure._lowest()
+        given = pooled(found, held_out, weights, groups, lowest)
         if groups is not None:
             n_groups = len(np.unique(np.asarray(groups)[weights > 0]))
     return FoldImportances(

@@ -187,7 +187,7 @@ def mean_of_folds(per_output, shares=None):
     return found / np.where(weights.sum(axis=0) > 0, weights.sum(axis=0), np.nan)
 
 
-def pooled(found, held_out, weights, groups, may_be_negative):
+def pooled(found, held_out, weights, groups, lowest):
     """Pooled importances of folds with their errors, as attributes.
 
     Parameters
@@ -199,8 +199,8 @@ def pooled(found, held_out, weights, groups, may_be_negative):
     weights : ndarray of shape (n_samples,)
     groups : array-like of shape (n_samples,) or None
         Labels of rows that depend on each other.
-    may_be_negative : bool
-        Whether intervals may reach below 0.
+    lowest : float
+        The smallest importance that can be.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def pooled(found, held_out, weights, groups, may_be_negative):
         "drawing_errors": drawn,
         "skewness": units.skewness(terms, errors),
         "degrees_of_freedom": units.freedom,
-        "sampling": Sampling.of(units, -np.inf if may_be_negative else 0.0),
+        "sampling": Sampling.of(units, lowest),
     }
 
 

@@ -203,6 +203,9 @@ default="auto"
     def _may_be_negative(self):
         return self.loss is not None
 
+    def _lowest(self):  # as of a column that works against its correlated ones
+        return -np.inf
+
     def _plan(self, problem, features):
         check_disjoint(features, "Leave one of them out of `features`.")
         game = Game(problem, features, self._target(problem), self.scale is not None)
