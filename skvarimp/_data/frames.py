@@ -141,7 +141,8 @@ class FrameTable(Table):
         if dtype.is_float() and self.has_nulls(j):
             return _factorized_floats(self.column(j), series.is_null().to_numpy())
         # Categories of pandas have an order of their own, others that of the rows.
-        is_pandas = hasattr(getattr(series.to_native(), "dtype", None), "categories")
+        is_pandas = self.library == "pandas"
+        is_pandas &= hasattr(getattr(series.to_native(), "dtype", None), "categories")
         levels = None
         if isinstance(dtype, (nw.Enum, nw.Categorical) if is_pandas else nw.Enum):
             levels = series.cat.get_categories().to_list()
