@@ -422,6 +422,10 @@ class DendrogramDisplay(NamedRows):
         hidden = sum(joint < end for joint in joints)
         margin *= 1.0 - end
         ax.set_xlim(1.0 + margin, end - margin)
+        # a number at the right end would reach out of a small figure
+        inside = ax.get_xticks()
+        inside = inside[(inside <= 1.0 + margin) & (inside >= end + 3.0 * margin)]
+        ax.set_xticks(inside)
         notes = [f"dashed: threshold {self.threshold:g}"]
         if hidden:
             verb = "joint is" if hidden == 1 else "joints are"

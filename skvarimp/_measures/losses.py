@@ -199,10 +199,10 @@ def _loss_of_classes(loss, model, y, n_outputs):
     expected = sum(len(watched(classes)) for classes in lists)
     if columns.shape[1] != len(lists) or n_outputs != expected:
         raise ValueError(
-            f"loss={loss!r} compares `{model.method}` with the classes of each column "
-            f"of y: it needs {len(lists)} of y and {expected} of the outputs, got y of "
-            f"shape {y.shape} and {n_outputs} outputs. Use response_method='predict' "
-            "or a callable loss."
+            f"loss={loss!r} needs one column of y for each target that the model has "
+            f"classes of ({len(lists)}) and {expected} outputs, got y of shape "
+            f"{y.shape} and {n_outputs} outputs of `{model.method}`. Use "
+            "response_method='predict' or a callable loss."
         )
     positions(columns, lists)  # refuses unknown labels
     if loss == "log_loss":

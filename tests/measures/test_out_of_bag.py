@@ -151,6 +151,7 @@ def test_out_of_bag_refuses_other_rows_and_other_models():
         imp.fit(full, X[:2], Y[:2])
 
 
+@pytest.mark.filterwarnings("ignore:The .* rows count for no more than")
 def test_out_of_bag_with_the_weights_of_the_fit():
     """Rows of weight 0 were never drawn, and do not exist here either."""
     weights = (np.arange(len(X)) % 4).astype(float)

@@ -218,6 +218,7 @@ def test_classes_and_categories():
 X3, Y3 = make_regression(120, 3, n_targets=2, random_state=0)
 
 
+@pytest.mark.filterwarnings("ignore:The .* rows count for no more than")
 @pytest.mark.parametrize(
     ("model", "X", "y", "options"),
     [

@@ -222,6 +222,7 @@ def settings(seed):
 
 @pytest.mark.filterwarnings("ignore:.*groups parameter is ignored:UserWarning")
 @pytest.mark.filterwarnings("ignore:y_pred contains classes:UserWarning")
+@pytest.mark.filterwarnings("ignore:The .* rows count for no more than")
 @pytest.mark.parametrize(
     "seed",
     [1, 3, 4, 5, 6, *(pytest.param(s, marks=pytest.mark.thorough) for s in OTHERS)],

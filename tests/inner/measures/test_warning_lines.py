@@ -13,6 +13,7 @@ from skvarimp.exceptions import ImportanceWarning
 
 X = np.random.default_rng(0).standard_normal((40, 4))
 Y = X @ [1.0, 2.0, 0.0, 1.0] + X[:, 0] * X[:, 1]
+MANY = np.random.default_rng(1).standard_normal((300, 4))
 TWICE = np.column_stack([X[:, :3], X[:, 2]])
 LINEAR = LinearRegression().fit(X, Y)
 FOREST = RandomForestRegressor(4, max_depth=2, random_state=0).fit(X, Y)
@@ -32,7 +33,7 @@ CALLS = {
     ).fit(LINEAR, X, Y),
     "tol": lambda: skvarimp.SensitivityImportance(
         estimation="sampled", tol=1e-9, n_draws=4, random_state=0
-    ).fit(LINEAR, X, Y),
+    ).fit(LINEAR, MANY, LINEAR.predict(MANY)),
     "trees": lambda: stopped(skvarimp.ImpurityImportance(surrogates=True)).fit(
         FOREST, X, Y
     ),

@@ -99,6 +99,7 @@ def cases():
 CASES = [(*case, remembered(f)) for *case, f in cases()]
 
 
+@pytest.mark.filterwarnings("ignore:The 12 rows count for no more than")
 @pytest.mark.parametrize(
     ("case", "weighted", "contrast"),
     half(pairwise(CASES, [False, True], ["pairs", "observed", "range"])),
