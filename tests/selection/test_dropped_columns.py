@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     BaggingRegressor,
@@ -321,7 +320,6 @@ def asking(frame):
 
 NEEDY = {
     "components": (make_pipeline(PCA(3), Ridge()), "without .* raises ValueError"),
-    "least squares": (PLSRegression(3), "without .* raises ValueError"),
     "function": (
         make_pipeline(FunctionTransformer(asking), Ridge()),
         "function of a FunctionTransformer may need",
