@@ -28,7 +28,6 @@ from skvarimp._display.named_rows import (
     result_of,
     row_names,
     write_right,
-    write_spans,
 )
 from skvarimp._types import Axes
 
@@ -59,8 +58,6 @@ class ImportanceDisplay(NamedRows):
         bar in front. The rest comes from interactions.
     lines : str, default="95% intervals"
         What the intervals are, said below the bars.
-    ranks : array-like of shape (n_features, 2), default=None
-        Lowest and highest rank of each feature, written on the right.
     pvalues : array-like of shape (n_features,), default=None
         Adjusted p-values of each feature, written on the right.
     directions : array-like of shape (n_features,), default=None
@@ -99,7 +96,6 @@ class ImportanceDisplay(NamedRows):
     intervals: ArrayLike | None = None
     own: ArrayLike | None = None
     lines: str = "95% intervals"
-    ranks: ArrayLike | None = None
     pvalues: ArrayLike | None = None
     directions: ArrayLike | None = None
 
@@ -214,10 +210,7 @@ class ImportanceDisplay(NamedRows):
             ends = np.column_stack([ends, drawn])
         self._ends = given, np.fmin.reduce(ends, axis=1), np.fmax.reduce(ends, axis=1)
         self.errors_ = draw_intervals(ax, at, values, self.intervals, shown, **style)
-        if self.ranks is not None:
-            best, worst = drawable(self.ranks, (len(values), 2), "ranks")[shown].T
-            write_spans(ax, best, worst, "rank")
-        elif self.pvalues is not None:
+        if self.pvalues is not None:
             pvalues = drawable(self.pvalues, values.shape, "pvalues")[shown]
             texts = ["" if np.isnan(p) else f"{p:.2g}" for p in pvalues]
             write_right(ax, texts, "adjusted p-value")

@@ -76,7 +76,7 @@ def drawn(picture, n, names="mixed", values="spread", **keywords):
 
 
 def bars(names, values):
-    """Bars with parts, intervals and ranks."""
+    """Bars with parts, intervals and p-values."""
     n = len(names)
     return ImportanceDisplay(
         values,
@@ -84,7 +84,7 @@ def bars(names, values):
         intervals=np.multiply.outer(values, [0.8, 1.2]),
         label="standard deviation of accumulated local effect",
         own=0.5 * values,
-        ranks=[(j + 1, j + 3) for j in range(n)],
+        pvalues=np.linspace(0.0, 1.0, n),
     )
 
 
