@@ -20,6 +20,8 @@ from skvarimp._measures.base import BaseImportance
 from skvarimp._refits.columns import KNOWN, Unknown, renumbered
 from skvarimp._refits.measures import named
 
+# Metadata that is passed on without scikit-learn's routing, too.
+PER_ROW = "sample_weight", "groups"
 # The method of each part that metadata may go to, in the order of `Passed`.
 METHODS = dict(estimator="fit", measure="fit", scorer="score", splitter="split")
 
@@ -74,7 +76,9 @@ class Passed:
 
 
 def _is_whole(name, value):
-    """Whether a parameter of `fit` is no value per row: lists of columns, options."""
+    """Whether a parameter of `fit` is not per row: lists of columns, options."""
+    if name in PER_ROW:
+        return False
     if name.split("__")[-1] in KNOWN or isinstance(value, str | Number | Mapping):
         return True
     return isinstance(value, list | tuple) and any(isinstance(v, tuple) for v in value)
@@ -121,13 +125,13 @@ def routed(router, estimator, params, n_samples):
         to_fit = given["estimator"]
         whole = {name: to_fit.pop(name) for name in list(to_fit) if name in whole}
         return Passed(*given.values(), groups, whole)
-    unknown = set(params) - {"sample_weight", "groups"}
+    unknown = set(params) - set(PER_ROW)
     unknown |= {name for name in whole if not _takes(estimator, name)}
     if unknown:
         raise TypeError(
-            "Only sample_weight and groups are passed on, and what `fit` takes that is "
-            f"not per row, got {sorted(unknown)}. Other metadata needs "
-            "sklearn.set_config(enable_metadata_routing=True)."
+            "Only sample_weight and groups are passed on, besides parameters of the "
+            f"estimator's `fit` that are not per row, got {sorted(unknown)}. Other "
+            "metadata needs sklearn.set_config(enable_metadata_routing=True)."
         )
     groups = params.pop("groups", None)
     takes = estimator is None or has_fit_parameter(estimator, "sample_weight")

@@ -129,5 +129,10 @@ def test_what_fit_does_not_take():
     selector = BackwardEliminationSelector(LinearRegression())
     with pytest.raises(TypeError, match="categorical_feature"):
         selector.fit(X, Y, categorical_feature=[2])
-    with pytest.raises(ValueError, match="60 values, one per row"):
-        selector.fit(X, Y, sample_weight=[1.0, 2.0])
+    for metadata in (
+        {"sample_weight": [1.0, 2.0]},
+        {"sample_weight": 2.0},
+        {"groups": "a"},
+    ):
+        with pytest.raises(ValueError, match="60 values, one per row"):
+            selector.fit(X, Y, **metadata)
