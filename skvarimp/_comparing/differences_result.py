@@ -253,7 +253,7 @@ class CohortImportances(Importances):
         for cohort, found in list(self.by_cohort.items())[:6]:
             order = np.argsort(found.ranking, kind="stable")[:1]
             if len(order) and np.isfinite(found.importances[order[0]]):
-                number = number_texts(found, order, "" if texts else "interval")[0]
+                number = number_texts(found, order, "" if texts else None)[0]
                 texts.append(f"{self.features[order[0]]} in {cohort} with {number}")
         if texts:
             said.append(

@@ -62,6 +62,8 @@ class RankIntervals(Importances):
 
     _title = "Ranks that the data allow"
 
+    _interval_noun = "joint interval"
+
     def ends(self, confidence: float | None = None) -> Floats:
         if confidence is None or confidence == self.confidence:
             return self.joint_ends

@@ -148,6 +148,7 @@ class Importances:
     ranking: Integers = field(init=False)
 
     _title = "Importances"  # of the table in a notebook
+    _interval_noun = "interval"  # of sentences
 
     def __post_init__(self):
         if self.per_output is None:

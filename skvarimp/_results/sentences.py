@@ -157,8 +157,12 @@ def _equal(values, value):
     return np.abs(values - value) <= TIE * np.abs(value)
 
 
-def number_texts(found, shown, noun="interval"):
-    """Each importance with its interval, in words; the first says what that is."""
+def number_texts(found, shown, noun=None):
+    """Each importance with its interval, in words; the first says what that is.
+
+    By default that is what the result calls its intervals; "" says nothing.
+    """
+    noun = found._interval_noun if noun is None else noun
     shown = np.asarray(shown, dtype=np.intp)
     lower, upper = found.ends()
     values = found.importances[shown]

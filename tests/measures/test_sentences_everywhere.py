@@ -119,7 +119,7 @@ def check_result(found, named, texts):
     assert spoken
     known = getattr(found, "standard_errors", True) is not None
     numbers = re.findall(
-        r" with (-?\d\S*)( \((?:\d+% interval )?\S+ to \S+\))?", summary
+        r" with (-?\d\S*)( \((?:\d+% (?:joint )?interval )?\S+ to \S+\))?", summary
     )
     numbers = [pair for pair in numbers if "value" not in pair[0]]
     assert numbers
@@ -211,3 +211,16 @@ def test_linear_model_of_all_noise():
     found = skvarimp.PermutationImportance().fit(model, FRAME[20:], noise[20:])
     check_english(found.summary())
     assert "40 rows" in found.summary()
+
+
+def test_joint_intervals_are_called_so():
+    """Those of `rank_intervals` hold for all features together, and are wider."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X @ [3.0, 1.0, 0.2] + rng.normal(size=60)
+    measure = skvarimp.SensitivityImportance(keep_rows=True)
+    measure.fit(LinearRegression().fit(X, y), X, y)
+    joint = skvarimp.rank_intervals(measure)
+    assert "95% joint interval" in joint.summary()
+    assert "joint interval" not in measure.result_.summary()
+    assert np.all(np.ptp(joint.ends(), axis=0) > np.ptp(measure.result_.ends(), axis=0))
