@@ -62,6 +62,20 @@ def test_surrogates_of_a_transformed_target():
     np.testing.assert_array_equal(found, right)
 
 
+def test_transformed_targets_of_rows_in_partitions():
+    """They are refused, by X, and y is not computed in silence."""
+    array = pytest.importorskip("dask.array")
+    y = np.exp(Y[:, 0] / 5)
+    model = TransformedTargetRegressor(FOREST, func=np.log, inverse_func=np.exp)
+    measure = ImpurityImportance(rows="unseen")
+    rows, target = (array.from_array(a, chunks=60) for a in (X, y))
+    model.fit(X, y)
+    with pytest.raises(TypeError, match="X must be in memory"):
+        measure.fit(model, rows, target)
+    with pytest.raises(TypeError, match="y must be in memory"):
+        measure.fit(model, X, target)
+
+
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize(
     ("model", "y"),

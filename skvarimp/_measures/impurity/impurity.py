@@ -12,7 +12,7 @@ from sklearn.compose import TransformedTargetRegressor
 
 from skvarimp._data.base_table import Table, column_names
 from skvarimp._data.statistics import Units
-from skvarimp._data.table import as_rows, as_table, check_fitted
+from skvarimp._data.table import as_rows, as_table, check_fitted, check_in_memory
 from skvarimp._data.validation import Interval, check_rows, check_target
 from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
@@ -341,8 +341,10 @@ class ImpurityImportance(BaseImportance):
         check_fitted(estimator)
         estimator = unwrapped(estimator)
         if isinstance(estimator, TransformedTargetRegressor):
-            inside = before_transformed_target(estimator, y)
-            self._fit(inside[0], X, inside[1], sample_weight, tree_weights, groups)
+            for name, given in (("X", X), ("y", y)):  # the target is transformed here
+                check_in_memory(given, name)
+            inside, y = before_transformed_target(estimator, y)
+            self._fit(inside, X, y, sample_weight, tree_weights, groups)
             return
         self.association_ = self.surrogate_splits_ = None
         if self.rows == "training":
