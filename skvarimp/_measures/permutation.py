@@ -95,7 +95,7 @@ default="auto"
     keep_rows : bool, default=False
         Whether to keep the numbers of single rows: `row_effects_`, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
-        are computed. Not with `scoring`: a score is no mean over rows, and intervals
+        are computed. Not with `scoring`: a score is not a mean over rows, and intervals
         and comparisons need no rows there.
     conditional : "subgroups", "residuals", tree, regressor, classifier, array-like \
 of shape (n_samples,), dict or None, default=None
@@ -275,8 +275,8 @@ default=None
             )
         if self.keep_rows and self.scoring is not None:
             raise ValueError(
-                "keep_rows=True keeps what each row contributes, but a score is no "
-                "mean over rows. Use `loss`, or keep_rows=False: interval, "
+                "keep_rows=True keeps what each row contributes, but a score is not "
+                "a mean over rows. Use `loss`, or keep_rows=False: interval, "
                 "rank_intervals and importance_difference work without it."
             )
         if self.keep_rows and self._without_rows:

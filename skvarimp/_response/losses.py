@@ -198,7 +198,7 @@ class DevianceLoss(RowLoss):
         if not np.all(outputs > 0):
             raise ValueError(
                 f"loss={self.name!r} needs predictions above 0, got "
-                f"{np.min(outputs):.6g}, perhaps of a row with another row's value. "
+                f"{np.min(outputs):.6g}, perhaps for a row with another row's value. "
                 "Use loss='squared_error', or a model whose predictions are positive."
             )
         return np.mean(2.0 * self._halves(y, outputs), axis=0)

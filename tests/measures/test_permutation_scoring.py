@@ -152,7 +152,7 @@ def test_messages_about_rows_do_not_go_in_a_circle():
     with pytest.raises(ValueError, match=r"keep_rows=True keeps .*use rows='all'"):
         measure.fit(forest, X, Y)
     measure.set_params(rows="all", scoring="r2")
-    with pytest.raises(ValueError, match=r"a score is no mean.*keep_rows=False"):
+    with pytest.raises(ValueError, match=r"a score is not a mean.*keep_rows=False"):
         measure.fit(forest, X, Y)
 
 

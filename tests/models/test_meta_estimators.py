@@ -173,7 +173,7 @@ def test_what_falls_together_is_one_form():
         (
             AdaBoostRegressor(Ridge(), n_estimators=4, random_state=0),
             VALUE,
-            "AdaBoost of Ridge, which is no tree",
+            "AdaBoost of Ridge, which is not a tree",
         ),
     ],
     ids=["labels", "curved stack", "temperature", "boosted lines"],

@@ -225,7 +225,7 @@ class CoefficientImportance(WeightImportance):
         """X as numbers, y and weights, for rows of positive weight."""
         if table is None:
             raise ValueError(
-                f"statistic={self.statistic_!r} needs the training data X. Use "
+                f"statistic={self.statistic!r} needs the training data X. Use "
                 "statistic='absolute' to read the coefficients alone."
             )
         X = finite_numbers(table, "Pass the numbers the estimator was fitted with.")

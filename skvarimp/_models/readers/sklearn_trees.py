@@ -52,7 +52,9 @@ def read_trees(estimator, method, table):
     reader = READERS.get(type(estimator).__name__)
     public = getattr(type(estimator), "__module__", "").startswith("sklearn.")
     if reader is None or not public:
-        raise NotReadable(f"{type(estimator).__name__} is no tree this library reads")
+        raise NotReadable(
+            f"{type(estimator).__name__} is not a tree that this library reads"
+        )
     for method_replaced in set(RESPONSE_METHODS) & set(vars(estimator)):
         raise NotReadable(f"{method_replaced} of this instance was replaced")
     return reader(estimator, method, table)
@@ -217,7 +219,7 @@ def _read_boosting(estimator, method, table):
 def _boosted_tree(member, table):
     """A member of AdaBoost, with labels or values in its leaves."""
     if type(member).__name__ not in SINGLE_TREES:
-        raise NotReadable(f"AdaBoost of {type(member).__name__}, which is no tree")
+        raise NotReadable(f"AdaBoost of {type(member).__name__}, which is not a tree")
     return read_trees(member, "predict", table).trees[0]
 
 
