@@ -1,14 +1,12 @@
 """One pass: a task for each partition or some features; results merged in a tree."""
 
+from contextlib import suppress
 from functools import partial, reduce
 
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.tasks import Shared
 
 FAN_IN = 8  # results that one task merges
-# A task that holds the donors, unlike `Client.scatter`, outlives the worker it ran on.
-# Dask need not say that it is large.
-SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1TB"}
 
 
 class Sent:
@@ -32,7 +30,7 @@ class Sent:
             return
         task = dask.delayed(_same, pure=False)(Shared(value))
         self.values.append(value)
-        with dask.config.set(SETTINGS):
+        with _large_tasks():
             self.tasks += dask.persist(task)
 
 
@@ -70,7 +68,7 @@ def passed_over(items, function, arguments, sent):
             join(results[start : start + FAN_IN], merging)
             for start in range(0, len(results), FAN_IN)
         ]
-    with dask.config.set(SETTINGS):
+    with _large_tasks():
         (result,) = dask.compute(results[0])
     return result
 
@@ -82,6 +80,18 @@ def merged(first, second):
     if isinstance(first, tuple | list):
         return type(first)(map(merged, first, second))
     return None if first is None else first + second
+
+
+def _large_tasks():
+    """A context in which Dask does not warn of tasks that hold the donors.
+
+    Such a task, unlike `Client.scatter`, outlives the worker that it ran on.
+    """
+    import dask
+
+    with suppress(ImportError):
+        import distributed  # noqa: F401 its defaults must be known before one is changed
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
 def _same(shared):

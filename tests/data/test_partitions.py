@@ -889,3 +889,24 @@ def test_an_interrupted_fit_leaves_nothing_running():
         [sys.executable, script], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.splitlines() == ["interrupted", "0 tasks left"], done.stderr
+
+
+@pytest.mark.thorough
+def test_first_fit_of_a_process_that_has_not_imported_distributed():
+    """Our setting of Dask must not stand in the way of the defaults of `distributed`."""
+    script = """
+import dask.array as da
+import numpy as np
+from sklearn.linear_model import LinearRegression
+from skvarimp import SensitivityImportance
+
+X = np.arange(40.0).reshape(20, 2) % 7
+model = LinearRegression().fit(X, X @ [1.0, 2.0])
+rows = da.from_array(X, chunks=(10, -1))
+apart = SensitivityImportance(scale=None).fit(model, rows).importances_
+assert np.allclose(apart, SensitivityImportance(scale=None).fit(model, X).importances_)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
