@@ -893,7 +893,7 @@ def test_an_interrupted_fit_leaves_nothing_running():
 
 @pytest.mark.thorough
 def test_first_fit_of_a_process_that_has_not_imported_distributed():
-    """Our setting of Dask must not stand in the way of the defaults of `distributed`."""
+    """Our setting of Dask must not hide the defaults of `distributed`."""
     script = """
 import dask.array as da
 import numpy as np

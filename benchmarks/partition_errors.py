@@ -1,0 +1,80 @@
+"""How far numbers of rows in partitions are off those of the same rows in memory.
+
+Usage: ``OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/partition_errors.py [--rows N]
+[--partitions N] [--seeds N]``. Beyond 100 000 rows, partitions move their rows to the
+values of 100 000 donors, which are drawn without replacement. The variance that the
+drawing adds is the squared standard error in partitions minus the squared standard
+error in memory. The difference of the two importances over the root of that variance
+is a z-value for each seed and feature: if the errors are honest, the z-values have a
+standard deviation of about 1.
+"""
+
+import argparse
+
+import dask.array as da
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skvarimp import (
+    FIRMImportance,
+    PartialDependenceImportance,
+    PermutationImportance,
+    SensitivityImportance,
+    SobolImportance,
+)
+
+MEASURES = {
+    "sensitivity, pairs": SensitivityImportance(estimation="exact"),
+    "sensitivity, observed": SensitivityImportance(
+        contrast="observed", estimation="exact"
+    ),
+    "permutation": PermutationImportance(estimation="exact"),
+    "partial dependence": PartialDependenceImportance(),
+    "Sobol', total": SobolImportance(estimation="exact"),
+    "FIRM": FIRMImportance(),
+}
+COLUMNS = 5
+
+
+def simulate(n_rows, seed):
+    """Correlated normal columns, and a target with an interaction."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, COLUMNS))
+    X[:, 1:] = 0.8 * X[:, 1:] + 0.6 * X[:, :-1]
+    y = X[:, 0] * X[:, 1] + 3 * np.sin(X[:, 2]) + X[:, 3]
+    return X, y + rng.standard_normal(n_rows)
+
+
+def z_values(measure, model, whole, parts):
+    """The difference of each feature's importances in its errors of the donors."""
+    memory = measure.fit(model, *whole).result_
+    apart = measure.fit(model, *parts).result_
+    added = apart.standard_errors**2 - memory.standard_errors**2
+    return (apart.importances - memory.importances) / np.sqrt(added)
+
+
+def main():
+    """Print mean and standard deviation of the z-values by measure."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--partitions", type=int, default=30)
+    parser.add_argument("--seeds", type=int, default=20)
+    given = parser.parse_args()
+    found = {name: [] for name in MEASURES}
+    X, y = simulate(5000, 2**20)
+    model = HistGradientBoostingRegressor(max_iter=30, random_state=0).fit(X, y)
+    chunk = -(-given.rows // given.partitions)
+    for seed in range(given.seeds):
+        X, y = simulate(given.rows, seed)
+        parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
+        for name, measure in MEASURES.items():
+            found[name].append(z_values(measure, model, (X, y), parts))
+    print(f"{'measure':24s}{'z-values':>9s}{'mean':>7s}{'sd':>6s}{'range':>15s}")
+    for name, values in found.items():
+        z = np.concatenate(values)
+        ends = f"{z.min():.2f} to {z.max():.2f}"
+        print(f"{name:24s}{len(z):9d}{z.mean():7.2f}{z.std():6.2f}{ends:>15s}")
+
+
+if __name__ == "__main__":
+    main()
