@@ -8,8 +8,11 @@ from skvarimp._data.table import as_table
 from skvarimp._measures.impurity.readers import READERS, read_trees
 from skvarimp._measures.losses import make_loss
 from skvarimp._measures.problem import Request, make_problem
+from skvarimp._models.forms import NotReadable
 from skvarimp._models.labels import positions
 from skvarimp._models.readers.sklearn_trees import n_training_rows
+from skvarimp._models.registry import read
+from skvarimp._models.trees import Trees
 from skvarimp._response.drawing import StrataDraws
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.reductions import Outcome
@@ -65,6 +68,7 @@ class OutOfBag:
     def exact_is_cheap(self, features, n_draws):
         """Whether the exact answer of all trees is cheap, judged by the first."""
         problem, loss = self.problem(0)
+        features = [features[e] for e in _split_on(problem, features)]
         kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
         every = np.ones(len(features), dtype=np.intp)
         exact = sum(problem.exact_cost(features, kind, m, m * every) for m in n)
@@ -88,25 +92,26 @@ class OutOfBag:
         if plan.estimation == "sampled":
             seeds = feature_seeds(measure.random_state, n_trees * n_features)
             seeds = seeds.reshape(n_trees, n_features)
-        gains, noise, base_sum, done = np.zeros(n_features), 0.0, 0.0, 0
+        gains, noise = np.zeros((2, n_features))
+        base_sum, done = 0.0, 0
         influence = np.zeros((n_features, self.table.n_samples))
         of_base = np.zeros(self.table.n_samples)
         given = self, features, seeds, Effort.of(measure).n_draws
         progress = Progress([measure], n_trees)
         results = tasks_done(progress, _gained, range(n_trees), given, measure.n_jobs)
-        for t, (gain, more, base, path) in results:
+        for t, (used, gain, more, base, path) in results:
             rows, done = self.rows[t], done + 1
             measure.response_path_ = f"out-of-bag, each tree: {path}"
-            gains += gain
+            gains[used] += gain
             share = self.weights[rows] / self.weights[rows].sum()
             mean = base @ share
             base_sum += mean
             # d mean / d weight of a row, times its weight, summed over the trees
             of_base[rows] += share * (base - mean)
             if seeds is None:
-                influence[:, rows] += share * more
+                influence[np.ix_(used, rows)] += share * more
             else:
-                noise = noise + more**2
+                noise[used] += more**2
         if done < n_trees:
             warn(
                 "PermutationImportance was stopped: its importances are means "
@@ -230,13 +235,31 @@ def _check_same_rows(tree, table, rows):
         )
 
 
+def _split_on(problem, features):
+    """Positions of the features that a tree splits on: no other moves its predictions.
+
+    All of them where the splits are not known, and one where there are none.
+    """
+    every = list(range(len(features)))
+    try:
+        form = read(problem.model, problem.table)
+    except NotReadable:
+        return every
+    if not isinstance(form, Trees):
+        return every
+    columns = set().union(*(tree.column.tolist() for tree in form.trees))
+    return [e for e in every if not columns.isdisjoint(features[e].columns)] or [0]
+
+
 def _gained(t, of, features, seeds, n_draws):
     """What the donors among the out-of-bag rows of a tree say.
 
     Returns
     -------
-    gains : ndarray of shape (n_features,)
-    more : ndarray of shape (n_features, n_rows) or (n_features,)
+    used : list of int
+        Positions of the features that were moved; the others gain nothing.
+    gains : ndarray of shape (n_used,)
+    more : ndarray of shape (n_used, n_rows) or (n_used,)
         Influences of the rows, or of drawn donors the Monte Carlo errors.
     base : ndarray of shape (n_rows,)
         Unmoved loss.
@@ -245,19 +268,23 @@ def _gained(t, of, features, seeds, n_draws):
     problem, loss = of.problem(t)
     base, one = loss_of_rows(loss, problem.y, problem.base), np.ones(1)
     request = Request("all", [loss.reduction(relative=False)], [one])
+    used = _split_on(problem, features)
+    features = [features[e] for e in used]
     if seeds is None:
         # one feature per tree is probed, each in its turn: trees are many and alike
         response = problem.response([features[t % len(features)]])
         walk = problem.walk(response, features, [request], keep_rows=True)
         ((outcome,),) = run_walk(walk)
-        return outcome.importances[:, 0], outcome.influences, base, response.path
+        gains = outcome.importances[:, 0]
+        return used, gains, outcome.influences, base, response.path
     response = problem.drawing()
     walk = problem.walk(response, features, [request])
     (reduction,), n_rows = request.reductions, problem.n_rows
-    draws = StrataDraws(walk, reduction, one, seeds[t], np.arange(n_rows))
+    # a seed for each tree and feature, so that no draw depends on the splits
+    draws = StrataDraws(walk, reduction, one, seeds[t, used], np.arange(n_rows))
     every = list(range(len(features)))
     found = draws.drawn((every, slice(0, n_rows), 0, n_draws))
     sampled = [draws.finished(e, of_feature) for e, of_feature in zip(every, found)]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_errors for s in sampled])
-    return gains, errors, base, response.path
+    return used, gains, errors, base, response.path

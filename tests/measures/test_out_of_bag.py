@@ -14,9 +14,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.tree import DecisionTreeRegressor
 from tree_models import path_of_trees
 
 from skvarimp import PermutationImportance
+from skvarimp._measures.problem import Problem
 
 
 def out_of_bag_by_hand(forest, X, y, losses, columns):
@@ -182,3 +184,72 @@ def test_another_target_is_refused(kind):
     measure.fit(forest, X, y)
     with pytest.raises(ValueError, match="y is not the training target"):
         measure.fit(forest, X, y[::-1])
+
+
+def squares_of(tree):
+    """The squared errors of one tree."""
+    return lambda X, y: (y - tree.predict(X)) ** 2
+
+
+@pytest.mark.parametrize("least", [2.0, 7.0])
+@pytest.mark.parametrize("estimation", ["exact", "sampled"])
+def test_trees_ask_for_the_columns_that_they_split_on(estimation, least, monkeypatch):
+    """No other column can change what a tree predicts; a tree of one leaf asks for one.
+
+    All columns of all trees by hand must still give the same importances.
+    """
+    n_columns, asked, walk = 30, [], Problem.walk
+    noise = np.random.default_rng(0).normal(size=(len(X), n_columns - 5))
+    wide = np.hstack([X, noise])
+    forest = RandomForestRegressor(9, max_depth=2, random_state=0)
+    forest.set_params(min_impurity_decrease=least).fit(wide, Y)
+    splits = [np.unique(t.tree_.feature[t.tree_.feature >= 0]) for t in forest]
+    n_splits = [len(columns) for columns in splits]
+    assert min(n_splits) == (0 if least == 7.0 else 2)
+    assert max(n_splits) == (1 if least == 7.0 else 3)
+
+    def counted(problem, response, features, *args, **kwargs):
+        asked.append(len(features))
+        return walk(problem, response, features, *args, **kwargs)
+
+    monkeypatch.setattr(Problem, "walk", counted)
+    measure = PermutationImportance(rows="oob", estimation=estimation, random_state=0)
+    measure.fit(forest, wide, Y)
+    assert asked[: len(forest)] == np.maximum(n_splits, 1).tolist()
+    unused = np.setdiff1d(np.arange(n_columns), np.concatenate(splits))
+    assert np.all(measure.importances_[unused] == 0.0)
+    expected = [
+        out_of_bag_by_hand(forest, wide, Y, squares_of, [j]) for j in range(n_columns)
+    ]
+    if estimation == "exact":
+        np.testing.assert_allclose(measure.importances_, expected, atol=1e-12)
+        assert np.all(measure.standard_errors_[unused] == 0.0)
+        return
+    errors = measure.monte_carlo_errors_
+    assert np.all(errors[unused] == 0.0)
+    assert np.all(np.abs(measure.importances_ - expected) <= 4 * errors + 1e-12)
+
+
+@pytest.mark.parametrize("estimation", ["exact", "sampled"])
+def test_trees_that_are_not_read_are_asked_for_all_columns(estimation):
+    """A tree of a user's own class may look at columns that it does not split on."""
+
+    class Tilted(DecisionTreeRegressor):
+        def predict(self, X, check_input=True):
+            return super().predict(X, check_input) + X[:, 4]
+
+    class Leaning(RandomForestRegressor):
+        pass
+
+    y = X[:, 0]
+    forest = Leaning(3, max_depth=1, random_state=0).fit(X, y)
+    assert all(4 not in tree.tree_.feature for tree in forest)
+    for tree in forest:
+        tree.__class__ = Tilted
+    measure = PermutationImportance(rows="oob", estimation=estimation, random_state=0)
+    measure.fit(forest, X, y)
+    expected = [out_of_bag_by_hand(forest, X, y, squares_of, [j]) for j in range(5)]
+    errors = measure.monte_carlo_errors_
+    bound = 1e-12 if errors is None else 4 * errors + 1e-12
+    assert np.all(np.abs(measure.importances_ - expected) <= bound)
+    assert abs(measure.importances_[4]) > 0.01
