@@ -20,6 +20,7 @@ from skvarimp._display.drawing import (
     not_shown,
     number_format,
     pale,
+    too_large,
     with_halo,
 )
 from skvarimp._display.named_rows import (
@@ -245,8 +246,8 @@ def _write_values(ax, values, low, high):
         how = {"xytext": (side * VALUE_PAD, 0), "ha": "left" if side > 0 else "right"}
         texts.append((side, end, ax.annotate(text, (end, row), **how, **style)))
     pixels, pad = ax.get_window_extent().width, VALUE_PAD * ax.figure.dpi / 72
-    needed = [
-        (side, end, min(0.4, (text.get_window_extent().width + pad) / pixels))
+    needed = [  # with as much between a number and a name as before the number
+        (side, end, min(0.4, (text.get_window_extent().width + 2 * pad) / pixels))
         for side, end, text in texts
     ]
     low, high = ax.get_xlim()
@@ -347,15 +348,15 @@ class NullDisplay(NamedRows):
     def _rows(self, most, room):
         if len(self.panels) == 0:
             raise ValueError("There is no feature to draw: `panels` is empty.")
-        n, (names, values, null, *pvalues) = len(self.panels), zip(*self.panels)
-        values = drawable(values, (n,), "panels")
+        n, (names, given, null, *pvalues) = len(self.panels), zip(*self.panels)
+        values = drawable(given, (n,), "panels")
         null = drawable(null, (n, np.size(null[0])), "panels")
         if null.size == 0:
             raise ValueError("There is no null importance to draw.")
         low, high = np.quantile(null, [0.025, 0.975], axis=1)
         rows = np.array([values, low, high, *pvalues])[:, :most]
         n_shown = rows.shape[1]
-        below = [self.label, *not_shown(n - n_shown, n)]
+        below = [self.label, *not_shown(n - n_shown, n), *too_large(given)]
         return row_names(names, range(n_shown), room), below, rows
 
     def _mark(self, ax, own_figure, keywords, rows):

@@ -93,7 +93,8 @@ class CandidatesDisplay(NamedRows):
     def _rows(self, most, room):
         shape = (max(len(self.by_model), 1), len(self.feature_names))
         values = drawable(self.by_model, shape, "by_model")
-        return *self._largest(values[0], most, room, self.label), values
+        best = np.asarray(self.by_model[0], dtype=np.float64)
+        return *self._largest(best, most, room, self.label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         at, best = np.arange(len(shown)), values[0, shown]

@@ -25,6 +25,7 @@ from skvarimp._display.drawing import (
     plain,
     powers,
     size_texts,
+    too_large,
     with_fitting_text,
     with_halo,
     write_key,
@@ -238,6 +239,8 @@ class CurvesDisplay:
             notes += self._draw_surfaces(axes, panels, effect, ylabel)
         what = "features" if self.curves else "pairs"
         notes += not_shown(n_all - len(curves) - len(surfaces), n_all, what)
+        of_panels = [curve[2] for curve in curves] + [s[3] for s in surfaces]
+        notes += too_large([np.fmax.reduce(np.abs(a), None) for a in of_panels], what)
         with_averages = bool(drawn) and kind != "individual"
         if own_figure:  # labels have the room that is left
             self._write(notes, own_figure, with_averages)
@@ -279,6 +282,7 @@ class CurvesDisplay:
         averages = drawable(averages, shape, f"curves of {name!r}")
         nothing = np.empty(0), np.empty((0, 0, len(self.output_names)))
         values, rows = map(np.asarray, (self.individual or {}).get(name, nothing))
+        rows = drawable(rows, rows.shape, f"individual of {name!r}")
         ends = np.empty((0, *shape))
         if self.intervals and not len(rows) and not centred:
             ends = drawable(self.intervals[name], (2, *shape), f"intervals of {name!r}")
@@ -324,11 +328,13 @@ class CurvesDisplay:
 
     def _draw_surfaces(self, axes, panels, effect, label):
         """Draw all panels on one scale of colours; what their marks are."""
-        surfaces = [np.asarray(surface[3], dtype=np.float64) for surface, _ in panels]
+        surfaces = []
+        for (names, first, second, given), _ in panels:
+            shape = (len(first), len(second), len(self.output_names))
+            surfaces.append(drawable(given, shape, f"surfaces of {names!r}"))
         if effect == "interaction":
             surfaces = [interaction_part(surface) for surface in surfaces]
-        low = min(np.nanmin(s) for s in surfaces)
-        high = max(np.nanmax(s) for s in surfaces)
+        low, high = _ends(surfaces)
         style = {"cmap": "cividis", "vmin": low, "vmax": high}
         if effect == "interaction":
             largest, label = max(high, -low), label.replace(LABEL, "interaction")
@@ -374,13 +380,16 @@ def _grid(figsize, panel):
     return columns, columns * rows
 
 
+def _ends(parts):
+    """The smallest and the largest number in several arrays."""
+    values = np.concatenate([part.ravel() for part in parts])
+    values = values[~np.isnan(values)]
+    return (values.min(), values.max()) if len(values) else (0.0, 1.0)
+
+
 def _limits(drawn):
     """One vertical scale for all panels: flat curves look flat."""
     parts = [part for _, _, *numbers, _, rows in drawn for part in (*numbers, rows)]
-    values = np.concatenate([part.ravel() for part in parts])
-    values = values[~np.isnan(values)]
-    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
-    if low > high:  # nothing but NaN
-        return 0.0, 1.0
+    low, high = _ends(parts)
     margin = 0.08 * (high - low) or max(abs(high), 1.0) * 0.1
     return low - 1.5 * margin, high + margin

@@ -23,6 +23,7 @@ LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 TOO_LARGE = "too large to draw"
 FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
 SMALLEST_POWER, LARGEST_POWER, MOST_DIGITS = -4, 5, 9  # of ten, written at ticks
+WIDER = 1.2  # so much wider must an axis become to have more ticks
 HALO = 2.0  # points of paper around lines that cross bars
 PAD = 2  # pixels between a label and the edge of its figure
 BESIDE_LABEL = 4.0  # of a legend: mark and gaps, relative to the font's size
@@ -182,7 +183,7 @@ def write_key(ax, notes):
     """What marks are and what is not shown: small and grey, below the label of an axis.
 
     It is a text of its own, so that another label does not erase it. Axes of a figure
-    that does not lay itself out become shorter where it would leave the figure.
+    that does not lay itself out become smaller where texts would leave the figure.
 
     Parameters
     ----------
@@ -194,12 +195,10 @@ def write_key(ax, notes):
     -------
     matplotlib Annotation or None
     """
+    keep_inside(ax)
     if not notes:
         return None
-    style = {"xycoords": ("axes fraction", ax.xaxis.label), "annotation_clip": False}
-    style |= {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
-    style |= {"ha": "center", "fontsize": "small", "color": ink(0.65)}
-    key, figure = ax.annotate(" ", (0.5, 0), **style), ax.figure
+    key, figure = ax.add_artist(_key(ax)), ax.figure
     plain([key])
     figure.draw_without_rendering()
     low, high = ax.get_window_extent().intervalx
@@ -211,22 +210,104 @@ def write_key(ax, notes):
     lines = TextRoom((high - low) / HINTING, measure=length).lines(words_of(text))
     # a line neither begins nor ends with what stands between two notes
     key.set_text("\n".join(line.strip(" ·") for line in lines))
-    figure.draw_without_rendering()
-    below = PAD - key.get_window_extent().y0
-    if below > 0 and figure.get_layout_engine() is None:
-        box = ax.get_position()
-        box.y0 += min(below / figure.bbox.height, 0.5 * box.height)
-        ax.set_position(box)
+    keep_inside(ax)
     return key
+
+
+def _key(ax):
+    """An empty text below the label, of which a layout heeds the height alone.
+
+    Whatever becomes of the axes, it does not leave the figure sideways.
+    """
+    from matplotlib.text import Annotation, Text
+    from matplotlib.transforms import Bbox, IdentityTransform
+
+    class Key(Annotation):
+        def get_tightbbox(self, renderer=None):
+            box = super().get_tightbbox(renderer)
+            middle = (box.x0 + box.x1) / 2  # axes do not shrink for a long key
+            return Bbox.from_extents(middle, box.y0, middle + 1.0, box.y1)
+
+        def update_positions(self, renderer):
+            super().update_positions(renderer)
+            whole, shift = (
+                self.figure.bbox,
+                self.get_position()[0] * self.figure.dpi / 72,
+            )
+            low, high = Text.get_window_extent(self, renderer).intervalx - shift
+            over = max(whole.x0 + PAD - low, 0.0) - max(high - whole.x1 + PAD, 0.0)
+            if abs(over - shift) > 0.5:
+                self.set_x(over * 72 / self.figure.dpi)
+
+    style = {"xycoords": ("axes fraction", ax.xaxis.label), "annotation_clip": False}
+    style |= {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
+    style |= {"ha": "center", "fontsize": "small", "color": ink(0.65)}
+    style |= {"clip_on": False, "transform": IdentityTransform()}
+    return Key(" ", (0.5, 0), **style)
+
+
+def keep_inside(ax):
+    """Make axes smaller where nothing else keeps their texts inside the figure.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Of any figure; a figure that lays itself out needs nothing.
+    """
+    from matplotlib.transforms import Bbox
+
+    figure = ax.figure
+    if figure.get_layout_engine() is not None:
+        return
+    figure.draw_without_rendering()
+    outer, whole = ax.get_tightbbox().get_points(), figure.bbox.get_points()
+    low = np.maximum(whole[0] + PAD - outer[0], 0.0) / figure.bbox.size
+    high = np.maximum(outer[1] - whole[1] + PAD, 0.0) / figure.bbox.size
+    box = ax.get_position().get_points()
+    most = 0.4 * (box[1] - box[0])
+    box += [np.minimum(low, most), -np.minimum(high, most)]
+    ax.set_position(Bbox(box))
 
 
 def write_powers(axis):
     """Let the ticks of an axis say powers of ten, as in 2.5e6, not a text at its end.
 
+    Ticks side by side are as few as their numbers have room for.
+
     Parameters
     ----------
     axis : matplotlib Axis
     """
+    from matplotlib.ticker import AutoLocator
+
+    class FewTicks(AutoLocator):
+        _last = None, 0.0, ()
+
+        def __call__(self):
+            ticks = self._fitting()
+            view = tuple(self.axis.get_view_interval())
+            width = inches(self.axis.axes)[0]
+            of_view, before, fewest = self._last
+            # more ticks would need another layout, in which there would be fewer
+            if view == of_view and width < WIDER * before and len(fewest) < len(ticks):
+                return fewest
+            self._last = view, width, ticks
+            return ticks
+
+        def _fitting(self):
+            ticks, axis = np.asarray(super().__call__()), self.axis
+            low, high = sorted(axis.get_view_interval())
+            inside = ticks[(ticks >= low) & (ticks <= high)]
+            if axis.axis_name != "x" or len(inside) < 2:
+                return ticks
+            size = points(axis.get_tick_params()["labelsize"])
+            texts = axis.get_major_formatter().format_ticks(inside)
+            widest = max(text_inches(text, size) for text in texts) + size / 72
+            pitch = inches(axis.axes)[0] * (inside[1] - inside[0]) / (high - low)
+            every = int(np.ceil(widest / max(pitch, 1e-6 * widest)))
+            return ticks[np.argmin(np.abs(ticks)) % every :: every]
+
+    axis.set_major_locator(FewTicks())
     axis.set_major_formatter(powers())
 
 
@@ -315,8 +396,18 @@ def check_has(importance, attribute, measure):
 
 def not_shown(left, n, what="features", limit=""):
     """The lines that say how many of n things are not shown: one, or none."""
-    verb = "is" if left == 1 else "are"
-    return [f"{left} of {n} {what} {verb} not shown{limit}"] if left else []
+    return [f"{counted(left, n, what, 'not shown')}{limit}"] if left else []
+
+
+def too_large(values, what="features"):
+    """The lines that say how many of the values are not drawn: one, or none."""
+    beyond = np.count_nonzero(np.abs(values) > LARGEST_DRAWN)
+    return [counted(beyond, len(values), what, TOO_LARGE)] if beyond else []
+
+
+def counted(some, n, what, state):
+    """How many of n things are in a state."""
+    return f"{some} of {n} {what} {'is' if some == 1 else 'are'} {state}"
 
 
 def plain(texts):

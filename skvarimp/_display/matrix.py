@@ -46,7 +46,7 @@ from skvarimp._display.texts import (
 from skvarimp._types import Axes
 
 CELL = 0.42  # inches, in a figure of its own
-WIDEST_NAME, SMALLEST_NUMBER = 17.0, 4.5  # relative to the font's size; points
+WIDEST_NAME, SMALLEST_NUMBER = 21.0, 4.5  # relative to the font's size; points
 MOST, NAMES = 20, 0.9  # features by default; size of names, relative to the font's
 TIGHT = 0.88  # the height of cells, relative to that of lines, at least
 NUMBERS = 0.75  # size of numbers at most, relative to the font's
@@ -233,7 +233,7 @@ def _draw_cells(ax, matrix):
     ax.pcolor(edges, edges, blank, cmap=colors.ListedColormap([ink(0.08)]), **style)
     values = np.ma.array(matrix, mask=hidden | unknown)
     cells = ax.pcolor(edges, edges, values, cmap=cmap, norm=norm, **style)
-    ax.set(xlim=edges[[0, -1]], ylim=edges[[-1, 0]], aspect="equal")
+    ax.set(xlim=edges[[0, -1]], ylim=edges[[-1, 0]], aspect="auto")
     return cells
 
 

@@ -9,10 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.drawing import (
-    LARGEST_DRAWN,
-    TOO_LARGE,
     cell_inches,
     check_count,
+    counted,
     first_axes,
     fit_labels,
     inches,
@@ -22,6 +21,7 @@ from skvarimp._display.drawing import (
     plain,
     single_axes,
     size_texts,
+    too_large,
     with_fitting_text,
     write_key,
     write_powers,
@@ -162,9 +162,8 @@ class NamedRows:
             limit = f", none above {values[shown[-1]]:.3g}"
         below = [label, *not_shown(len(known) - len(shown), n, limit=limit)]
         if unknown:
-            below.append(f"{unknown} of {n} features have no importance")
-        if beyond := np.count_nonzero(np.abs(values) > LARGEST_DRAWN):
-            below.append(f"{beyond} of {n} features are {TOO_LARGE}")
+            below.append(counted(unknown, n, "features", "without an importance"))
+        below += too_large(values)
         return row_names(self.feature_names, shown, room), below, shown
 
 
@@ -360,11 +359,11 @@ def mark_names(ax, at, **style):
     """
     from matplotlib.transforms import offset_copy
 
-    ax.tick_params(axis="y", pad=10.0)
+    ax.tick_params(axis="y", pad=12.0)
     if not len(at):  # an empty line has a place in the layout, too
         return []
     at_end = ax.get_yaxis_transform()
-    beside = offset_copy(at_end, ax.figure, x=-6.0, units="points")
+    beside = offset_copy(at_end, ax.figure, x=-7.0, units="points")
     how = {"linestyle": "none", "markersize": 4.0, "color": ink(0.6)}
     how |= {"transform": beside, "clip_on": False} | style
     return ax.plot(np.zeros(len(at)), at, **how)

@@ -76,6 +76,8 @@ def draw_averages(ax, name, grid, averages, ends, marks):
             band, low, high = at[in_band], *ends[:, in_band, o]
             fill_band(ax, band, low, high, color)
             ax.vlines(at[~in_band], *ends[:, ~in_band, o], color=color, lw=1)
+    # where nothing is known about the response, values have their places, too
+    ax.update_datalim(np.column_stack([at, np.zeros(len(at))]), updatey=False)
     if times is None or times.dtype.kind == "m":
         write_powers(ax.xaxis)
     write_powers(ax.yaxis)

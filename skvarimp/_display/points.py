@@ -177,7 +177,8 @@ class RowsDisplay(NamedRows):
         given = drawable(given, shape, "row_importances")
         known = ~np.isnan(given).all(axis=1)
         rows = given[known]
-        sizes = np.abs(rows) if self.signed else rows
+        sizes = np.asarray(self.row_importances, dtype=np.float64)[known]
+        sizes = np.abs(sizes) if self.signed else sizes
         means = sizes.mean(axis=0) if len(rows) else np.full(shape[1], np.nan)
         if self.order_by is not None:
             means = np.asarray(self.order_by, dtype=np.float64)
@@ -200,7 +201,10 @@ class RowsDisplay(NamedRows):
         if numbers:
             plt = pyplot()
             scale = plt.cm.ScalarMappable(plt.Normalize(0, 1), _colormap())
-            bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=0.02, shrink=0.8)
+            beside = max([0.0, *(t.get_window_extent().x1 for t in ax.texts)])
+            beside = max(0.0, beside - ax.get_window_extent().x1) / ax.bbox.width
+            pad = 0.02 + (0.0 if self.figure_.get_layout_engine() else beside)
+            bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=pad, shrink=0.8)
             bar.set_ticks([0, 1], labels=["low", "high"])
             bar.set_label("value of the input")
             bar.outline.set_visible(False)
@@ -210,6 +214,8 @@ class RowsDisplay(NamedRows):
 
 def _spread(values):
     """Vertical places of the points of one feature: wide where there are many."""
+    known = ~np.isnan(values)
+    every, values = np.zeros(len(known)), values[known]
     low, high = values.min(initial=0.0), values.max(initial=0.0)
     width = high - low or 1.0
     bins = ((values - low) / width * (N_BINS - 1e-9)).astype(np.intp)
@@ -221,7 +227,8 @@ def _spread(values):
     # the points of a bin evenly over its width, neighbours in the data far apart
     golden = np.mod((place + 1) * 0.6180339887498949, 1.0) - 0.5
     width = HEIGHT * np.sqrt(counts / counts.max(initial=1))
-    return golden * width[bins] * (counts[bins] > 1)
+    every[known] = golden * width[bins] * (counts[bins] > 1)
+    return every
 
 
 def _without_missing(values):

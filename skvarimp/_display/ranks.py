@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skvarimp._display.bars import DOTS
-from skvarimp._display.drawing import COLORS, drawable, ink, not_shown
+from skvarimp._display.drawing import drawable, hue, ink, not_shown, thin
 from skvarimp._display.named_rows import NamedRows, row_names
 
 
@@ -111,9 +111,9 @@ class RanksDisplay(NamedRows):
 
     def _mark(self, ax, own_figure, keywords, ranks, lowest, highest):
         at = np.arange(len(ranks))
-        style = {"linewidth": 2.5, "color": COLORS[0], "alpha": 0.5}
+        style = {"linewidth": 2.5, "color": thin(hue(0))}
         self.lines_ = ax.hlines(at, lowest, highest, **style)
-        style = DOTS | {"color": COLORS[0], "zorder": 4} | keywords
+        style = DOTS | {"color": hue(0), "zorder": 4} | keywords
         (self.dots_,) = ax.plot(ranks, at, **style)
         ax.set_xlim(0.5, max(highest.max(initial=1.0), 1.0) + 0.5)
         ax.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
@@ -214,7 +214,7 @@ class DifferencesDisplay(NamedRows):
     def _mark(self, ax, own_figure, keywords, values, ends):
         at = np.arange(len(values))
         apart = (ends[:, 0] > 0) | (ends[:, 1] < 0)
-        colors = [COLORS[0] if clear else ink(0.45) for clear in apart]
+        colors = [hue(0) if clear else ink(0.45) for clear in apart]
         lower, upper = np.nan_to_num(ends, nan=np.nan, posinf=np.nan, neginf=np.nan).T
         self.lines_ = ax.hlines(at, lower, upper, colors, linewidth=1.5)
         style = {"s": 25.0, "c": colors, "zorder": 4} | keywords

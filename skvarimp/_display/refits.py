@@ -144,6 +144,8 @@ class SelectionPathDisplay:
         order = np.argsort(self.n_features)
         columns = self.n_features, self.score, self.fold_scores
         n, score, folds = (np.asarray(column)[order] for column in columns)
+        score = drawable(score, n.shape, "score")
+        folds = drawable(folds, folds.shape, "fold_scores")
         notes = []
         if folds.shape[1] > 1:
             spread = folds.std(axis=1, ddof=1)
@@ -164,7 +166,8 @@ class SelectionPathDisplay:
         fit_labels([ax])
         self.key_ = write_key(ax, notes)
         kept = int(np.flatnonzero(n == self.chosen)[0])
-        _name_points(ax, n, score, {"best": int(np.nanargmax(score)), "kept": kept})
+        best = int(np.argmax(np.where(np.isnan(score), -np.inf, score)))
+        _name_points(ax, n, score, {"best": best, "kept": kept})
         return self
 
 
@@ -403,7 +406,8 @@ class FoldsDisplay(NamedRows):
         shape = (max(len(self.importances), 1), len(self.feature_names))
         values = drawable(self.importances, shape, "importances")
         label = f"{self.label} ({len(values)} folds)"
-        return *self._largest(values.mean(axis=0), most, room, label), values
+        means = np.mean(np.asarray(self.importances, dtype=np.float64), axis=0)
+        return *self._largest(means, most, room, label), values
 
     def _mark(self, ax, own_figure, keywords, shown, values):
         one_by_one = len(values) <= FEW_FOLDS

@@ -11,16 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.drawing import (
     DIVERGING,
+    LARGEST_DRAWN,
+    TOO_LARGE,
     add_legend,
     drawable,
     fit_labels,
     hue,
     ink,
+    keep_inside,
     not_shown,
     powers,
     single_axes,
     size_texts,
     with_fitting_text,
+    write_key,
     write_powers,
 )
 from skvarimp._display.named_rows import Room, fit_names
@@ -130,6 +134,7 @@ class MotifDisplay:
             ax.set_ylim(low, high + 0.25 * (high - low))
             ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
         fit_labels([ax])
+        keep_inside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -150,6 +155,8 @@ class OligomerHeatmapDisplay:
         Axes drawn into.
     figure_ : matplotlib Figure
         Their figure.
+    key_ : matplotlib Text or None
+        The small print below the label: what is not shown.
 
     Examples
     --------
@@ -224,6 +231,7 @@ class OligomerHeatmapDisplay:
         n_rows = min(fit, len(names))
         values, left = values[:, :n_rows], len(names) - n_rows
         ax = single_axes(ax, figsize, (8.0, 1.4 + 0.22 * n_rows), title)
+        ax.set_facecolor(ink(0.15))  # where there is no value
         limit = np.nanmax(np.abs(values), initial=0.0) or 1.0
         image = ax.imshow(
             values.T,
@@ -236,15 +244,16 @@ class OligomerHeatmapDisplay:
         style = {"family": "monospace", "fontsize": "small"}
         ax.set_yticks(range(n_rows), names[:n_rows], **style)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_xlabel(
-            "\n".join(["position", *not_shown(left, len(names), "oligomers")])
-        )
-        ax.set_ylabel("oligomer")
+        ax.set(xlabel="position", ylabel="oligomer")
         bar = ax.figure.colorbar(
             image, ax=ax, label="importance (units of the score)", format=powers()
         )
         size_texts(bar.ax)
         fit_labels([ax, bar.ax])
+        notes = not_shown(left, len(names), "oligomers")
+        if np.any(np.abs(self.importances) > LARGEST_DRAWN):
+            notes.append(f"grey: {TOO_LARGE}")
+        self.key_ = write_key(ax, notes)
         fit_names(ax, names[:n_rows])
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -360,6 +369,7 @@ class SequenceLogoDisplay:
         write_powers(ax.yaxis)
         ax.set(xlabel="position", ylabel="importance (units of the score)")
         fit_labels([ax])
+        keep_inside(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -190,12 +190,12 @@ def test_missing_numbers():
     ends = [[0.4, 0.6], [np.nan, np.nan], [np.nan, np.nan], [0.0, 0.0]]
     display = ImportanceDisplay(values, list("abcd"), intervals=ends).plot()
     assert labels(display.ax_) == ["c", "a", "d"]
-    assert "1 of 4 features have no importance" in key(display)
+    assert "1 of 4 features is without an importance" in key(display)
     assert len(display.errors_.lines[2][0].get_segments()) == 1
     assert ImportanceDisplay(values, list("abcd")).plot().errors_ is None
     unknown = ImportanceDisplay([np.nan] * 2, ["a", "b"]).plot()
     assert labels(unknown.ax_) == ["a", "b"]
-    assert key(unknown) == "2 of 2 features have no importance"
+    assert key(unknown) == "2 of 2 features are without an importance"
     negative = ImportanceDisplay([0.5, -0.2], ["a", "b"]).plot()
     assert negative.ax_.get_xlim()[0] < -0.2
 

@@ -16,8 +16,22 @@ from skvarimp import (
 )
 
 plt = pytest.importorskip("matplotlib.pyplot")
+font_manager = pytest.importorskip("matplotlib.font_manager")
 
 SMALL = (3.4, 2.6)  # inches of a picture in a journal's column
+HARD = [  # kinds of names and of values, how many, size, style
+    ("sixty", "spread", 20, SMALL, "default"),
+    ("words", "negative", 3, SMALL, "dark_background"),
+    ("japanese", "missing", 20, SMALL, "dark_background"),
+    ("literal", "equal", 20, None, "default"),
+    ("mixed", "huge", 20, SMALL, "dark_background"),
+    ("mixed", "unknown", 3, SMALL, "default"),
+    ("sixty", "huge", 100, SMALL, "default"),
+    ("sixty", "missing", 20, None, "default"),
+    ("japanese", "spread", 3, SMALL, "default"),
+]
+FONTS = {font.name for font in font_manager.fontManager.ttflist}
+WITH_JAPANESE = sorted(FONTS & {"Noto Sans CJK JP", "IPAGothic"})[:1]
 OF_PANELS = "two_measures", "curves", "single_rows", "surfaces"
 
 
@@ -122,14 +136,52 @@ def test_texts_of_pictures(name, n, size):
     assert_readable(drawn(name, n, figsize=size, title="a title").figure_)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("n", [3, 100])
-@pytest.mark.parametrize("name", [n for n in PICTURES if n not in OF_PANELS])
-def test_texts_in_axes_of_the_user(name, n):
-    """In the only axes of a small figure that lays itself out."""
-    figure, ax = plt.subplots(figsize=SMALL, layout="constrained")
+@pytest.mark.filterwarnings("ignore:Glyph")  # where no font has Japanese
+@pytest.mark.parametrize(("name", "hard"), each(PICTURES, HARD))
+def test_texts_beside_hard_names_and_values(name, hard):
+    """Long, Japanese and literal names; values that are missing, equal or infinite."""
+    names, values, n, figsize, style = hard
+    family = [*plt.rcParams["font.family"], *WITH_JAPANESE]
+    with plt.style.context(style), plt.rc_context({"font.family": family}):
+        assert_readable(drawn(name, n, names, values, figsize=figsize).figure_)
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "layout"),
+    each([n for n in PICTURES if n not in OF_PANELS], [3, 100], ["constrained", None]),
+)
+def test_texts_in_axes_of_the_user(name, n, layout):
+    """In the only axes of a small figure, whether it lays itself out or not."""
+    figure, ax = plt.subplots(figsize=SMALL, layout=layout)
     drawn(name, n, ax=ax)
     assert_readable(figure)
+
+
+def test_a_long_key_takes_no_width_from_the_axes():
+    """It has more lines; what it says is the same."""
+    widths = []
+    for lines in ("95% intervals", "intervals that hold " + 20 * "very " + "surely"):
+        intervals = [[0.5, 1.5], [1.5, 2.5]]
+        display = ImportanceDisplay([1, 2], "ab", intervals=intervals, lines=lines)
+        display.plot(figsize=SMALL)
+        assert_readable(display.figure_)
+        assert " ".join(display.key_.get_text().split()) == f"lines: {lines}"
+        widths.append(display.ax_.get_window_extent().width)
+    assert widths[0] == widths[1] > 0.5 * SMALL[0] * display.figure_.dpi
+
+
+def test_rows_without_some_values():
+    """A point that is not known is not drawn; the others spread as they would."""
+    random = np.random.default_rng(0).normal(size=(40, 1))
+    with_gaps = np.column_stack([np.append(random, np.nan), np.arange(41.0)])
+    places = [
+        RowsDisplay(rows, names, order_by=order)
+        .plot()
+        .points_[-1]
+        .get_offsets()[:40, 1]
+        for rows, names, order in ((random, "a", [1.0]), (with_gaps, "ab", [1.0, 2.0]))
+    ]
+    np.testing.assert_allclose(places[0], places[1] - 1.0)
 
 
 def test_names_keep_what_tells_them_apart():

@@ -17,10 +17,12 @@ from skvarimp import (
     ComparisonDisplay,
     CurvesDisplay,
     DendrogramDisplay,
+    DifferencesDisplay,
     FoldsDisplay,
     ImportanceDisplay,
     MatrixDisplay,
     NullDisplay,
+    RanksDisplay,
     RowsDisplay,
     SelectionPathDisplay,
 )
@@ -64,10 +66,12 @@ def values_of(n, kind="spread"):
         return np.full(n, 0.25)
     if kind == "huge":
         return np.where(np.arange(n) == 1, np.inf, 1e12 * values)
+    if kind == "unknown":
+        return np.full(n, np.nan)
     return values
 
 
-VALUES = ["spread", "negative", "missing", "equal", "huge"]
+VALUES = ["spread", "negative", "missing", "equal", "huge", "unknown"]
 
 
 def drawn(picture, n, names="mixed", values="spread", **keywords):
@@ -194,6 +198,21 @@ def null(names, values):
     return NullDisplay([*panels])
 
 
+def ranks(names, values):
+    """Lines over ranks, each wider than its neighbour's distance."""
+    ranking = np.argsort(np.argsort(-values, kind="stable"), kind="stable") + 1
+    low, high = np.maximum(ranking - 2, 1), np.minimum(ranking + 2, len(names))
+    return RanksDisplay(ranking, low, high, names, label="rank by increase of the loss")
+
+
+def differences(names, values):
+    """Points on either side of 0, some of whose lines reach it."""
+    signed = values * np.resize([1.0, -1.0], len(names))
+    ends = signed[:, np.newaxis] + [-0.2, 0.2]
+    label = "difference of increase of the squared error"
+    return DifferencesDisplay(signed, ends, names, label=label)
+
+
 def path(names, values):
     """As many steps as features."""
     sizes = np.arange(1, len(names) + 1)
@@ -214,7 +233,7 @@ def curves(names, values):
     every, deciles = [], {}
     for j, (name, value) in enumerate(zip(names, values)):
         at = kinds[j % 5]
-        heights = value * np.linspace(0.0, 1.0, len(at))
+        heights = value * np.linspace(0.01, 1.0, len(at))
         every.append((name, at, np.column_stack([heights, 0.5 * heights])))
         if at is grid or at is dates:
             deciles[name] = at
@@ -232,7 +251,7 @@ def single_rows(names, values):
     every, individual, deciles = [], {}, {}
     for j, (name, value) in enumerate(zip(names, values)):
         at = levels if j % 3 == 1 else grid
-        mean = value * np.linspace(0.0, 1e6, len(at))[:, np.newaxis]
+        mean = value * np.linspace(1.0, 1e6, len(at))[:, np.newaxis]
         shares = np.linspace(0.5, 1.5, 12)[:, np.newaxis, np.newaxis]
         every.append((name, at, mean))
         individual[name] = at, shares * mean
@@ -246,7 +265,12 @@ def surfaces(names, values):
     grid = np.linspace(0.0, 1.0, 9)
     names = [*names, "last"]
     of_pairs = [
-        ((a, b), grid, grid, value * np.add.outer(grid, grid)[:, :, np.newaxis])
+        (
+            (a, b),
+            grid,
+            grid,
+            value * (0.01 + np.add.outer(grid, grid))[:, :, np.newaxis],
+        )
         for (a, b), value in zip(pairwise(names), values)
     ]
     return CurvesDisplay([], ["class malignant"], surfaces=of_pairs)
@@ -255,7 +279,7 @@ def surfaces(names, values):
 def motif(names, values):
     """A profile over as many positions."""
     n = len(names)
-    lines = values, 0.5 * values, 0.2 * values, 0.0 * values, np.full(n, 0.1)
+    lines = values, 0.5 * values, 0.2 * values, np.zeros(n), np.full(n, 0.1)
     return MotifDisplay(MotifProfile("GATTACA", "weight", np.arange(n), *lines))
 
 
@@ -291,6 +315,8 @@ PICTURES = {
         association,
         dendrogram,
         null,
+        ranks,
+        differences,
         path,
         curves,
         single_rows,
