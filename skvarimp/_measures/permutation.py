@@ -127,7 +127,7 @@ default=None
         Sampling error with the model held fixed, each row counting as evaluated row
         and as donor (infinitesimal jackknife; of scorers 200 bootstrap samples). None
         for draws among out-of-bag rows, and for scorers that do not look at
-        predictions.
+        predictions or that jump, as medians do.
     monte_carlo_errors_ : ndarray of shape (n_features,) or None
         Error of drawing ("sampled").
     influences_ : ndarray of shape (n_samples, n_features)

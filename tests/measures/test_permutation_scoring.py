@@ -85,6 +85,7 @@ SOME = WEIGHTS * (np.arange(len(X)) % 7 > 0)
 MEDIAN = FOREST, Y, "neg_median_absolute_error", {"features": {"both": [0, 3]}}
 
 
+@pytest.mark.filterwarnings("ignore:.* gives no standard errors")
 @pytest.mark.parametrize(
     ("case", "weights"),
     [

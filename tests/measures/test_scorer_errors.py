@@ -9,7 +9,7 @@ from sklearn import metrics
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import make_scorer, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -23,6 +23,7 @@ from skvarimp import (
 )
 from skvarimp._data.statistics import Units
 from skvarimp._measures.scorers.resamples import N_PAIRS, opposite_samples
+from skvarimp.exceptions import ImportanceWarning
 
 LABELS = TWO == "yes"
 CLASSIFIER = clone(LOGISTIC).fit(X, LABELS)
@@ -353,6 +354,49 @@ def test_scorers_without_errors_say_why():
     for ask in (imp.interval, lambda: rank_intervals(imp).to_frame()):
         with pytest.raises(ValueError, match=r"looks at predictions only.*`loss`"):
             ask()
+
+
+def median_of_callable(model, X, y):
+    """The same number as scikit-learn's scorer, by NumPy."""
+    return -float(np.median(np.abs(y - model.predict(X))))
+
+
+def mean_of_callable(model, X, y):
+    """A kink for each row, none of which moves the mean much."""
+    return -float(np.mean(np.abs(y - model.predict(X))))
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("scoring", ["neg_median_absolute_error", median_of_callable])
+def test_medians_have_no_standard_error(scoring, seed):
+    """They hang on one or two rows: half samples say 0.7 to 1.9 of the true error."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(50 * (1 + seed), 2))
+    y = rows[:, 0] + random.normal(size=len(rows))
+    model = LinearRegression().fit(rows, y)
+    imp = PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
+    with pytest.warns(ImportanceWarning, match="(as a median does|how often single)"):
+        imp.fit(model, rows, y)
+    assert imp.standard_errors_ is None
+    assert imp.importances_[0] > 0
+    with pytest.raises(ValueError, match="A scorer has errors if"):
+        imp.interval()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_means_of_kinks_have_a_standard_error(seed):
+    """It is the one of the formula."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(15 * (1 + seed), 2))
+    y = rows[:, 0] + random.normal(size=len(rows))
+    model = LinearRegression().fit(rows, y)
+    found = [
+        PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
+        .fit(model, rows, y)
+        .standard_errors_
+        for scoring in (mean_of_callable, "neg_mean_absolute_error")
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=0.2)
 
 
 def test_unused_inputs_have_no_error():

@@ -21,6 +21,7 @@ from skvarimp._models.readers.survival import predicts_times
 from skvarimp._running.guards import users_code
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # a formula gives the number of its scorer
+N_TRIED = 8  # opposite pairs of samples that show whether a score jumps
 
 
 def way_of(lost, known):
@@ -245,7 +246,31 @@ class ByScorer(SampleScores):
             return False
         self.counts_by_weight = True
         self.counts_by_weight = bool(same(scores(), written_out))
+        if self._jumps(tried):
+            self.why_not = (
+                "its number jumps as rows count a little more or less, as a median does"
+            )
+            return False
         return True
+
+    def _jumps(self, tried):
+        """Whether a score is no smooth function of how often rows count.
+
+        Samples whose weights are half as far from equal must give about the same L and
+        Q, see `orders`. The squared error is at least half the variance of L: it hangs
+        on jumps where the differences are larger than that.
+        """
+        counts = self.samples[0][:, : 2 * N_TRIED].astype(np.intp)
+        own, gap, size = np.arange(len(counts)), 0.0, 0.0
+        for outputs in tried:
+            level, *scores = [
+                self.score(outputs, own, of_rows)
+                for of_rows in (np.ones_like(own), *counts.T, *(counts + 2).T)
+            ]
+            far, near = map(orders, np.split(np.array(scores) - level, 2))
+            gap += np.sum((far[0] - 2 * near[0]) ** 2 + (far[1] - 4 * near[1]) ** 2)
+            size += np.sum(far[0] ** 2)
+        return gap > size / 2
 
     def _lost(self, known, donors, counts):
         (n_repeats, n), moved = donors.shape, donors.ravel()
