@@ -55,6 +55,12 @@ class PartitionedProblem(Problem):
         of_rows = partitions.sample_weight, partitions.groups
         weights, kept, labels = check_rows(*of_rows, n_rows)
         model = Model(estimator, response_method, y=partitions.y)
+        if model.clusters and model.class_lists is None:
+            raise TypeError(
+                "Rows in partitions need a model that lists its clusters (`labels_`, "
+                "`weights_` or `cluster_centers_`), as one partition may lie in a few "
+                f"of them, got {type(estimator).__name__}. Pass X.compute()."
+            )
         if not kept.all():
             table, weights = table.take(np.flatnonzero(kept)), weights[kept]
             table.names = partitions.table.names

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -786,6 +786,43 @@ def test_partitions_without_weight_count_as_nothing(numbers):
     weight = np.repeat([0.0, 1.0, 2.0, 0.0], 100)
     model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
     assert_alike(MEASURES[0], model, X, y, weight)
+
+
+class Thirds(ClusterMixin, BaseEstimator):
+    """Clusters by one column; nothing but `predict` says which there are."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.digitize(np.asarray(X)[:, 0], [1 / 3, 2 / 3])
+
+
+class Listed(Thirds):
+    """The same with `labels_`."""
+
+    def fit(self, X, y=None):
+        self.labels_ = self.predict(X)
+        return super().fit(X)
+
+
+def test_clusters_that_the_model_does_not_list():
+    """The first partition of sorted rows holds one of three: they are refused."""
+    random = np.random.default_rng(0)
+    rows = random.uniform(size=(CUTS[-1], 2))
+    rows = rows[np.argsort(rows[:, 0])]
+    measure = SensitivityImportance(scale=None, estimation="exact")
+    model = Listed().fit(rows)
+    expected = clone(measure).fit(model, rows).importances_per_output_
+    found = clone(measure).fit(model, in_parts(rows)).importances_per_output_
+    assert expected.shape == (2, 3)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(  # of rows in memory all are known
+        clone(measure).fit(Thirds().fit(rows), rows).importances_per_output_, expected
+    )
+    with pytest.raises(TypeError, match=r"lists its clusters.*Thirds.*X\.compute\(\)"):
+        measure.fit(Thirds().fit(rows), in_parts(rows))
 
 
 # On a cluster
