@@ -101,12 +101,15 @@ def importance_across_folds(
 
     Notes
     -----
-    Where the folds hold out every row exactly once and the measure has influences of
+    Where the folds hold out no row more than once and the measure has influences of
     single rows, the held-out rows are pooled: the importance is the mean of the folds,
     weighted by their rows, and a row's influence on it is that on its own fold plus the
     fold's deviation from the mean. `standard_errors`, `interval` and one-sided
-    `pvalues` follow. They hold the fitted models fixed: they say how far
-    the importance would change with other held-out rows, not with other training rows.
+    `pvalues` follow. Rows that are never held out, as the first of a
+    `TimeSeriesSplit`, are left out of all of these; rows that depend on their
+    neighbours in time need `groups`. The errors hold the fitted models fixed: they say
+    how far the importance would change with other held-out rows, not with other
+    training rows.
     With ``PermutationImportance(conditional="residuals")`` the p-value tests whether a
     column adds anything, given the others [2]_ [3]_. Each row is held out of one fold
     and trains the others. Where the model uses a column that tells nothing in many
@@ -182,6 +185,8 @@ def importance_across_folds(
         groups = refits.passed.groups if groups is None else groups
         weights = refits.passed.measure.get("sample_weight")
         weights = check_weights(weights, n_samples)
+        ever = np.bincount(np.concatenate(held_out), minlength=n_samples) > 0
+        weights = np.where(ever, weights, 0.0)
         lowest = refits.measure._lowest()
         given = pooled(found, held_out, weights, groups, lowest)
         if groups is not None:

@@ -1,8 +1,9 @@
 """`FoldImportances`: what `importance_across_folds` returns, and how it is pooled.
 
 Fold k measures theta_k on its held-out rows, whose share of the weight is W_k. Where
-the folds hold out every row once, the pooled importance is sum_k W_k theta_k, and row i
-of fold k has the influence psi_i + theta_k - theta on it.
+no row is held out twice, the pooled importance is sum_k W_k theta_k, and row i of fold
+k has the influence psi_i + theta_k - theta on it. Rows that are never held out, as the
+first of a time series, are left out.
 """
 
 from __future__ import annotations
@@ -195,8 +196,9 @@ def pooled(found, held_out, weights, groups, lowest):
     found : list of Importances
         Of each fold, with influences of its held-out rows.
     held_out : list of ndarray of int
-        The rows of each fold.
+        The rows of each fold; no row is in two.
     weights : ndarray of shape (n_samples,)
+        0 for rows that are never held out.
     groups : array-like of shape (n_samples,) or None
         Labels of rows that depend on each other.
     lowest : float
@@ -211,7 +213,7 @@ def pooled(found, held_out, weights, groups, lowest):
     shares = np.array([weights[rows].sum() for rows in held_out])
     shares = shares / shares.sum()
     mean = shares @ theta
-    weights = weights / np.concatenate([weights[r] for r in held_out]).sum()
+    weights = weights / weights.sum()
     kept = weights > 0
     psi = np.zeros((len(weights), len(mean)))
     for of_fold, rows in zip(found, held_out):
@@ -257,6 +259,6 @@ def not_poolable(measure, rows, held_out, n_samples):
     if measure._without_rows:
         return f"{name}: {measure._without_rows}"
     times = np.bincount(np.concatenate(held_out), minlength=n_samples)
-    if not np.all(times == 1):
-        return "the folds do not hold out every row exactly once"
+    if np.any(times > 1):
+        return "the folds hold out some rows more than once"
     return None

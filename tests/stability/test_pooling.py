@@ -8,7 +8,13 @@ from roundoff import roundoff
 from scipy.stats import false_discovery_control, t
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, ShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 
 from skvarimp import (
     ImportanceDisplay,
@@ -35,9 +41,17 @@ MEASURES = {
 TOLERANCE = roundoff(N, 50.0)
 
 
+class InTime(TimeSeriesSplit):
+    """Of rows in groups, which scikit-learn's warns that it ignores."""
+
+    def split(self, X, y=None, groups=None):
+        return super().split(X)
+
+
 def by_loop(measure, weights, groups, splitter):
     """Pooled importances, standard errors and errors of drawing."""
-    w = weights / weights.sum()
+    held = np.unique([i for _, r in splitter.split(X, groups=groups) for i in r])
+    w = weights / weights[held].sum()
     psi, theta, drawn = np.zeros((N, 4)), 0.0, 0.0
     for train, rows in splitter.split(X, groups=groups):
         model = LinearRegression().fit(X[train], Y[train], weights[train])
@@ -48,7 +62,11 @@ def by_loop(measure, weights, groups, splitter):
         psi[rows] = imp.influences_ + imp.importances_
         if imp.monte_carlo_errors_ is not None:
             drawn = drawn + (share * imp.monte_carlo_errors_) ** 2
-    units = np.arange(N) if groups is None else groups
+    units, w, psi = (
+        (np.arange(N) if groups is None else groups)[held],
+        w[held],
+        psi[held],
+    )
     total = np.zeros(4)
     for unit in np.unique(units):
         total += (w[units == unit] @ (psi[units == unit] - theta)) ** 2
@@ -92,6 +110,34 @@ def test_pooled_numbers_are_the_loops(name, groups, weights):
     np.testing.assert_allclose(folds.pvalues("holm")[ordered], np.minimum(steps, 1.0))
 
 
+@pytest.mark.parametrize(
+    ("groups", "weights"), pairwise([None, GROUPS], [None, WEIGHTS])
+)
+def test_rows_never_held_out_are_left_out(groups, weights):
+    """The first of a time series only train: no number knows them."""
+    splitter, measure = InTime(4), MEASURES["exact"]
+    given = np.ones(N) if weights is None else weights
+    folds = importance_across_folds(
+        LinearRegression(),
+        X,
+        Y,
+        measure,
+        splitter,
+        sample_weight=weights,
+        groups=groups,
+    )
+    theta, errors, _ = by_loop(measure, given, groups, splitter)
+    np.testing.assert_allclose(folds.importances, theta, atol=TOLERANCE)
+    np.testing.assert_allclose(folds.standard_errors, errors, atol=TOLERANCE)
+    first = splitter.split(X).__next__()[1][0]
+    assert folds.circumstances.n_samples == N - first
+    labels = (np.arange(N) if groups is None else groups)[first:]
+    means = [given[first:][labels == label].mean() for label in np.unique(labels)]
+    freedom = np.sum(np.square(means)) ** 2 / np.sum(np.power(means, 4.0)) - 1
+    expected = t.sf(theta / errors, freedom)
+    np.testing.assert_allclose(folds.pvalues(), expected, atol=1e-9)
+
+
 def test_the_mean_of_equal_folds_is_pooled():
     """And one fold that holds out all rows is the measure itself."""
     folds = importance_across_folds(LinearRegression(), X[:88], Y[:88], cv=SPLITTER)
@@ -124,8 +170,8 @@ def test_an_unused_column_has_p_value_one():
 
 
 NOT_POOLED = {
-    "repeats": ({"cv": RepeatedKFold(n_splits=3, n_repeats=2)}, "exactly once"),
-    "some rows": ({"cv": ShuffleSplit(3, random_state=0)}, "exactly once"),
+    "repeats": ({"cv": RepeatedKFold(n_splits=3, n_repeats=2)}, "more than once"),
+    "some rows": ({"cv": ShuffleSplit(9, random_state=0)}, "more than once"),
     "training rows": ({"rows": "training"}, "training rows"),
     "scores": (
         {"measure": PermutationImportance(scoring="r2")},
