@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +13,9 @@ from skvarimp._comparing.differences_result import (
     CohortImportances,
     ImportanceDifferences,
 )
+from skvarimp._data.base_table import column_names
 from skvarimp._data.statistics import root_of_squares, skewness_of
+from skvarimp._data.table import as_table, column_position
 from skvarimp._data.validation import check_confidence, check_labels
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.rows import Rows, rows_of
@@ -21,6 +25,7 @@ from skvarimp._results.ranks import joint_ends
 from skvarimp._results.sentences import definition_of, setting_of
 from skvarimp._results.words import Quantity
 from skvarimp._running.guards import warn
+from skvarimp._types import Column, Matrix
 
 
 def importance_difference(
@@ -194,7 +199,11 @@ def _together(ours, theirs, psi, other):
 
 
 def importance_by_cohort(
-    importance: BaseImportance, cohorts: ArrayLike, *, confidence: float = 0.95
+    importance: BaseImportance,
+    cohorts: ArrayLike | Column | Sequence[Column],
+    *,
+    X: Matrix | None = None,
+    confidence: float = 0.95,
 ) -> CohortImportances:
     """Importances of groups of rows, each compared with all other rows.
 
@@ -207,8 +216,12 @@ def importance_by_cohort(
     importance : importance instance
         Fitted with ``keep_rows=True``; its importance must be a mean over rows
         (SensitivityImportance, PermutationImportance).
-    cohorts : array-like of shape (n_samples,)
-        The cohort of each row: strings, numbers or any other labels.
+    cohorts : array-like of shape (n_samples,), or str, int or list of them
+        The cohort of each row: strings, numbers or any other labels. With `X`: the
+        column that holds them, or several columns, whose combinations of values that
+        occur are the cohorts, called such as "region=north, smoker=yes".
+    X : {array-like, frame, sparse} of shape (n_samples, n_columns), default=None
+        Where the columns that `cohorts` names are; perhaps others than the model's.
     confidence : float, default=0.95
         Of each single interval.
 
@@ -246,6 +259,8 @@ def importance_by_cohort(
     >>> table = importance_by_cohort(imp, ["a", "a", "b", "b"]).to_frame()
     >>> table[["cohort", "importance", "difference"]].values.tolist()
     [['a', 0.5, -0.5], ['b', 1.0, 0.5]]
+    >>> list(importance_by_cohort(imp, 1, X=X).by_cohort)
+    [0.0, 1.0]
     """
     check_confidence(confidence)
     rows, drawn = rows_of(importance), importance.result_.drawn
@@ -255,8 +270,12 @@ def importance_by_cohort(
             "so cohorts have none. Fit it to the rows of each cohort and use "
             "importance_difference."
         )
-    labels = check_labels(cohorts, len(rows.kept), "cohorts")[rows.kept]
-    names, of_row = np.unique(labels, return_inverse=True)
+    if X is None:
+        labels = [check_labels(cohorts, len(rows.kept), "cohorts")[rows.kept]]
+        columns = [None]
+    else:
+        columns, labels = _labels_in(X, cohorts, rows.kept)
+    names, of_row = _cohorts_of(columns, labels)
     sizes = np.bincount(of_row)
     alone = [rows.units.count(of_row == c) < 2 for c in range(len(names))]
     if any(alone):
@@ -292,6 +311,47 @@ def importance_by_cohort(
         p_values=np.array(p_values),
         confidence=confidence,
     )
+
+
+def _labels_in(X, cohorts, kept):
+    """Names of the columns that give the cohorts, and their values in rows kept."""
+    table = as_table(X)
+    given = [cohorts] if isinstance(cohorts, str | Integral) else list(cohorts)
+    if not given:
+        raise ValueError("`cohorts` must name at least one column of X, got none.")
+    at = [column_position(c, table.names, table.n_columns, "of X") for c in given]
+    columns = [column_names(table.names, table.n_columns)[j] for j in at]
+    labels = [
+        check_labels(table.column(j), len(kept), f"cohorts={name}")[kept]
+        for j, name in zip(at, columns)
+    ]
+    return columns, labels
+
+
+def _cohorts_of(columns, labels):
+    """The cohorts that occur, in the order of their labels, and that of each row.
+
+    Parameters
+    ----------
+    columns : list of str
+        Named in the labels of cohorts by several columns.
+    labels : list of ndarray of shape (n_rows,)
+        Of each column.
+
+    Returns
+    -------
+    names : ndarray of shape (n_cohorts,)
+    of_row : ndarray of shape (n_rows,)
+    """
+    levels, codes = zip(*(np.unique(of, return_inverse=True) for of in labels))
+    if len(columns) == 1:
+        return levels[0], codes[0]
+    found, of_row = np.unique(np.array(codes), axis=1, return_inverse=True)
+    names = [
+        ", ".join(f"{c}={of[k]}" for c, of, k in zip(columns, levels, combined))
+        for combined in found.T
+    ]
+    return np.array(names), np.ravel(of_row)
 
 
 def _of_cohort(rows: Rows, drawn, inside):

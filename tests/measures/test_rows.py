@@ -301,6 +301,61 @@ def test_cohorts_add_up_to_the_importance(sensitivity):
     assert one["difference"].isna().all()
 
 
+COHORT_COLUMNS = {
+    "region": np.array(["south", "north", "east"])[np.arange(N) % 3],
+    "level": np.where(X[:, 1] > 0, 10, 9),
+}
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_cohorts_by_columns_are_those_of_their_labels(sensitivity, library):
+    """Of one column, of several, by position; levels in the order of their values."""
+    frame = library(COHORT_COLUMNS)
+    region, level = COHORT_COLUMNS.values()
+    for columns, labels in {
+        "region": region,
+        1: level,
+        ("level",): level,
+        ("level", "region"): [f"level={v}, region={r}" for v, r in zip(level, region)],
+    }.items():
+        columns = list(columns) if isinstance(columns, tuple) else columns
+        found = importance_by_cohort(sensitivity, columns, X=frame)
+        expected = importance_by_cohort(sensitivity, labels)
+        assert set(found.by_cohort) == set(expected.by_cohort)
+        for name, of_cohort in expected.by_cohort.items():
+            same = found.by_cohort[name]
+            np.testing.assert_array_equal(same.importances, of_cohort.importances)
+            np.testing.assert_array_equal(
+                same.standard_errors, of_cohort.standard_errors
+            )
+        order = [[*expected.by_cohort].index(name) for name in found.by_cohort]
+        np.testing.assert_array_equal(found.p_values, expected.p_values[order])
+    places = ("east", "north", "south")
+    assert [*found.by_cohort] == [
+        f"level={v}, region={r}" for v in (9, 10) for r in places
+    ]
+    inside = (level == 10) & (region == "east")
+    np.testing.assert_allclose(
+        found.by_cohort["level=10, region=east"].importances,
+        sensitivity.row_importances_[inside].mean(axis=0),
+        atol=roundoff(N, sensitivity.row_importances_),
+    )
+
+
+def test_bad_columns_of_cohorts_are_named(sensitivity):
+    """Unknown ones, none, missing values, another length."""
+    frame = pd.DataFrame(COHORT_COLUMNS)
+    with pytest.raises(ValueError, match=r"'where' is not among .* of X: \['region'"):
+        importance_by_cohort(sensitivity, ["level", "where"], X=frame)
+    with pytest.raises(ValueError, match="at least one column"):
+        importance_by_cohort(sensitivity, [], X=frame)
+    with pytest.raises(ValueError, match=r"`cohorts=region` must have .*\(400,\)"):
+        importance_by_cohort(sensitivity, "region", X=frame.head(7))
+    frame.loc[3, "region"] = None
+    with pytest.raises(ValueError, match="`cohorts=region` holds missing values"):
+        importance_by_cohort(sensitivity, "region", X=frame)
+
+
 def test_a_cohort_that_differs_is_found(sensitivity):
     """Three times the response, and no difference where there is none."""
     table = importance_by_cohort(sensitivity, X[:, 1] > 0).to_frame()
