@@ -23,6 +23,7 @@ from skvarimp._display.drawing import (
 )
 from skvarimp._display.named_rows import (
     NamedRows,
+    check_no_other_names,
     finish_rows,
     fit_names,
     mark_directions,
@@ -196,6 +197,7 @@ class ComparisonDisplay(NamedRows):
             This object.
         """
         check_choice("kind", kind, ["auto", "bars", "dots"])
+        check_no_other_names(kwargs)
         shape = (len(self.feature_names),)
         columns = {
             (measure, model): drawable(v, shape, f"importances[{measure!r}][{model!r}]")

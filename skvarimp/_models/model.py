@@ -38,7 +38,7 @@ def is_classifier(estimator):
 
 @contextmanager
 def frames_named(estimator, X):
-    """Say that a frame is needed where a model of a frame's columns fails on an array.
+    """Say what a model needs that fails on the user's rows: a frame, or tensors.
 
     Parameters
     ----------
@@ -51,6 +51,13 @@ def frames_named(estimator, X):
     except OverBudget:
         raise
     except Exception as error:
+        if any(c.__module__.startswith("torch.nn.") for c in type(estimator).__mro__):
+            raise TypeError(
+                f"{type(estimator).__name__} takes tensors of torch, but X is a "
+                f"{type(X).__name__} ({error}). Pass a function that converts: "
+                "lambda X: model(torch.as_tensor(np.asarray(X), dtype=torch.float32))"
+                ".detach().numpy()."
+            ) from error
         names = getattr(estimator, "feature_names_in_", None)
         if names is None or hasattr(X, "columns") or hasattr(X, "column_names"):
             raise

@@ -136,9 +136,17 @@ def routed(router, estimator, params, n_samples):
     groups = params.pop("groups", None)
     takes = estimator is None or has_fit_parameter(estimator, "sample_weight")
     if params and not takes:
+        route = ""
+        if isinstance(estimator, Pipeline):
+            last = estimator.steps[-1]
+            name = type(last[1]).__name__
+            route = (
+                f": `{last[0]}` requests it as {name}().set_fit_request("
+                "sample_weight=True), and so does the measure"
+            )
         raise ValueError(
             f"{type(estimator).__name__} takes no sample_weight. Leave it out, or "
-            "route it after sklearn.set_config(enable_metadata_routing=True)."
+            f"route it after sklearn.set_config(enable_metadata_routing=True){route}."
         )
     return Passed(params, params, params, groups, whole)
 

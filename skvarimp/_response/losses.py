@@ -284,13 +284,30 @@ class CallableLoss(RowLoss):
         n_outputs, n_rows, n_cells = outputs.shape
         flat = outputs.reshape(n_outputs, -1)
         predicted = flat[0] if n_outputs == 1 else flat.T
-        with users_code():
-            of_rows = self.function(y[:, 0].repeat(n_cells, axis=0), predicted)
+        of_y = y[:, 0].repeat(n_cells, axis=0)
+        try:
+            with users_code():
+                of_rows = self.function(of_y, predicted)
+        except Exception as error:
+            error.add_note(
+                f"`loss` was called as {self.name}(y, predictions) of {len(of_y)} "
+                "rows. It is called several times, with rows of X and with moved rows, "
+                "in which y is repeated. Let it take all it needs from y, such as "
+                "columns of a structured y."
+            )
+            raise
         of_rows = np.asarray(of_rows)
-        if of_rows.shape != (n_rows * n_cells,):
+        if of_rows.shape != of_y.shape[:1]:
+            instead = ""
+            if of_rows.ndim == 0:
+                instead = (
+                    " A metric that is one number for all rows is a scorer: use "
+                    f"PermutationImportance(scoring=make_scorer({self.name}, "
+                    "greater_is_better=False))."
+                )
             raise ValueError(
-                f"`loss` must return one loss per row, shape ({n_rows * n_cells},), "
-                f"got {of_rows.shape} from {self.name}."
+                f"`loss` must return one loss per row, shape ({len(of_y)},), got "
+                f"{of_rows.shape} from {self.name}.{instead}"
             )
         of_rows = of_rows.astype(np.float64)
         if not np.isfinite(of_rows.sum()) and not np.all(np.isfinite(of_rows)):

@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
+from roundoff import roundoff
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.feature_selection import f_classif
@@ -127,3 +129,95 @@ def test_other_names_of_parameters(name):
     found = SensitivityImportance().fit(LinearRegression().fit(FRAME, Y), FRAME, Y)
     with pytest.raises(TypeError, match=f"no parameter '{name}'. Use max_features=2"):
         found.plot(**{name: 2})
+
+
+class Bare:
+    """A model with `predict` and nothing else."""
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+class OfTorch:
+    """The base of all modules of torch, by its name: torch is not among our tests."""
+
+    __module__ = "torch.nn.modules.module"
+
+
+class Module(OfTorch):
+    """What a raw module is to us: a callable that fails on what is no tensor."""
+
+    def __call__(self, X):
+        raise TypeError("linear(): argument 'input' must be Tensor")
+
+
+def mean_error(y, predicted):
+    """One number for all rows."""
+    return np.mean((y - predicted) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("measure", "model", "words"),
+    [
+        (
+            PermutationImportance(scoring="score"),
+            Bare(),
+            "needs an estimator with `score`",
+        ),
+        (SensitivityImportance(), Module(), r"Module takes tensors .*torch.as_tensor"),
+        (
+            PermutationImportance(loss=mean_error),
+            Bare(),
+            r"scoring=make_scorer\(mean_error, greater_is_better=False\)",
+        ),
+    ],
+    ids=["score", "torch", "metric"],
+)
+def test_models_and_metrics_of_another_kind(measure, model, words):
+    """The message says what to pass."""
+    with pytest.raises((TypeError, ValueError), match=words):
+        measure.fit(model, FRAME, Y)
+
+
+def test_losses_that_look_beside_y():
+    """They are told that y is repeated beside moved rows."""
+    amounts = np.arange(50.0)
+
+    def weighed(y, predicted):
+        return amounts * (y - predicted) ** 2
+
+    with pytest.raises(ValueError, match="broadcast") as caught:
+        PermutationImportance(loss=weighed).fit(Bare(), FRAME, Y)
+    (note,) = caught.value.__notes__
+    assert "in which y is repeated" in note
+
+
+def test_weights_of_pipelines_are_routed_as_the_message_says():
+    """The step and the measure request them; then both are weighted."""
+    weights = np.arange(1.0, 51.0)
+    pipeline = make_pipeline(StandardScaler(), LinearRegression())
+    given = {"measure": PermutationImportance(), "cv": 3, "sample_weight": weights}
+    words = r"`linearregression` requests it as LinearRegression\(\).set_fit_request"
+    with pytest.raises(ValueError, match=words):
+        importance_across_folds(pipeline, FRAME, Y, **given)
+    with sklearn.config_context(enable_metadata_routing=True):
+        step = LinearRegression().set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False), step
+        )
+        given["measure"] = given["measure"].set_fit_request(sample_weight=True)
+        routed = importance_across_folds(pipeline, FRAME, Y, **given)
+    plain = importance_across_folds(LinearRegression(), FRAME, Y, **given)
+    largest = np.abs(plain.by_fold).max()
+    np.testing.assert_allclose(
+        routed.by_fold, plain.by_fold, atol=roundoff(50, largest)
+    )
+
+
+def test_a_comparison_names_its_parameter():
+    """Other libraries call it `top` or `max_display`."""
+    table = skvarimp.compare_importances(
+        Bare(), FRAME, Y, ["sensitivity", "permutation"]
+    )
+    with pytest.raises(TypeError, match=r"no parameter 'top'. Use max_features=2"):
+        table.plot(top=2)

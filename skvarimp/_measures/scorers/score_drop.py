@@ -97,6 +97,12 @@ class ScoreLost:
                     "scorer(estimator, X, y), or the library's own wrapper for "
                     "scikit-learn."
                 )
+            if scoring == "score" and not hasattr(estimator, "score"):
+                raise TypeError(
+                    f"scoring='score' needs an estimator with `score`, which "
+                    f"{type(estimator).__name__} has not. Use `loss`, or a callable "
+                    "scorer(estimator, X, y)."
+                )
             # scorers ask the stand-in for tags; the model's own score may look at X
             if has_tags(estimator) and scoring != "score":
                 self.responses = Responses(estimator, problem.table, features, reads)
