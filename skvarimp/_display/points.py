@@ -145,7 +145,7 @@ class RowsDisplay(NamedRows):
         """
         check_is_fitted(importance, "importances_")
         check_choice("what", what, ["auto", "effect", "importance"])
-        effects = getattr(importance, "row_effects_", None)
+        effects = importance.result_.row_effects
         signed = effects is not None and effects.ndim == 2 and what != "importance"
         own = getattr(importance, "row_importances_", None)
         contributions = effects if signed else own

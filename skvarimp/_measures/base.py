@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,6 @@ from skvarimp._data.validation import CONSTRAINTS, check_no_data, validate_param
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
 from skvarimp._display.html import DOCUMENTATION, measure_html
-from skvarimp._measures.rows import FORGOTTEN
 from skvarimp._models.declared import declared_categories
 from skvarimp._results.importances import Circumstances, Importances
 from skvarimp._results.intervals import Sampling
@@ -49,6 +49,38 @@ UNITS = {
 }
 
 
+class View:
+    """A fitted attribute that shows what `result_` holds.
+
+    Parameters
+    ----------
+    of_result : str
+        Its name there.
+    if_kept : bool, default=False
+        Whether there is no such attribute where the result holds None.
+    """
+
+    def __init__(self, of_result, if_kept=False):
+        self._get, self._if_kept = attrgetter(f"result_.{of_result}"), if_kept
+
+    def __set_name__(self, owner, name):
+        self._name = name
+
+    def __get__(self, measure, owner):
+        if measure is None:
+            return self
+        value = self._get(measure)
+        if value is None and self._if_kept:
+            name = type(measure).__name__
+            raise AttributeError(f"{name!r} object has kept no {self._name!r}")
+        return value
+
+
+def view(of_result: str, if_kept: bool = False) -> Any:
+    """A `View`, for a type checker of any type."""
+    return View(of_result, if_kept)
+
+
 class BaseImportance(CallbackSupportMixin, BaseEstimator):
     """Importances of the features of X to a fitted model.
 
@@ -60,16 +92,19 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     _doc_link_module = "skvarimp"
     _doc_link_template = DOCUMENTATION
 
-    # What `fit` sets; all but the first are views of it.
+    # What `fit` sets, and what shows parts of it.
     result_: Importances
-    importances_: Floats
-    importances_per_output_: Floats
-    standard_errors_: Floats | None
-    ranking_: Integers
-    n_groups_: int | None
-    directions_: Floats | None
-    features_: list[str]
-    output_names_: list[str]
+    importances_: Floats = view("importances")
+    importances_per_output_: Floats = view("per_output")
+    standard_errors_: Floats | None = view("standard_errors")
+    monte_carlo_errors_: Floats | None = view("drawing_errors")
+    ranking_: Integers = view("ranking")
+    n_groups_: int | None = view("circumstances.n_groups")
+    directions_: Floats | None = view("directions")
+    influences_: Floats = view("influences", if_kept=True)
+    row_effects_: Floats = view("row_effects", if_kept=True)
+    features_: list[str] = view("features")
+    output_names_: list[str] = view("output_names")
 
     # `estimator` is the object examined and the names are those of its columns: neither
     # is metadata to route. Groups go to splitters, and here only if it is requested.
@@ -168,8 +203,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
                 "`groups` says which rows depend on each other, for standard errors. "
                 f"This {type(self).__name__} has none. Leave `groups` out."
             )
-        for name in FORGOTTEN:
-            self.__dict__.pop(name, None)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         self._about(estimator, X, of_rows["sample_weight"])
         if feature_names is None:
             return X
@@ -211,8 +246,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         errors_per_output=None,
         units=None,
         skewness=None,
+        directions=None,
+        drawing_errors=None,
     ):
-        """Set the common attributes.
+        """Set `result_`, of which the common attributes are views.
 
         Parameters
         ----------
@@ -225,6 +262,8 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             The independent rows of the standard errors, for Student's quantile.
         skewness : ndarray of shape (n_features,), default=None
             Of the sampling errors, where it is known.
+        directions : ndarray of shape (n_features, n_outputs), default=None
+        drawing_errors : ndarray of shape (n_features,), default=None
         """
         per_output = np.asarray(importances_per_output, dtype=np.float64)
         if np.any(np.isinf(per_output)) and not self._may_be_infinite:
@@ -233,37 +272,28 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             standard_errors = np.asarray(standard_errors)
             if per_output.shape[1] == 1:
                 errors_per_output = standard_errors[:, np.newaxis]
-        known = vars(self)
-        self.n_groups_ = None if units is None else units.n_groups
-        self.features_ = list(feature_names)
-        self.output_names_ = list(output_names)
-        self.importances_per_output_ = per_output
-        self.importances_ = mean_over_outputs(per_output)
-        self.standard_errors_ = standard_errors
-        self.result_ = Importances(
-            self.features_,
-            self.importances_,
+        one_direction = None
+        if directions is not None:
+            self.directions_per_output_ = directions
+            one_direction = directions[:, 0] if directions.shape[1] == 1 else None
+        found = self.result_ = Importances(
+            list(feature_names),
+            mean_over_outputs(per_output),
             per_output=per_output,
-            output_names=self.output_names_,
+            output_names=list(output_names),
             standard_errors=standard_errors,
-            drawing_errors=known.get("monte_carlo_errors_"),
-            directions=known.get("directions_"),
+            drawing_errors=drawing_errors,
+            directions=one_direction,
             errors_per_output=errors_per_output,
             skewness=skewness,
             degrees_of_freedom=np.inf if units is None else units.freedom,
-            sampling=self._sampling(units),
-            further=self._further_columns() | known.get("_complete", {}),
-            quantity=self._in_words(),
-            circumstances=self._circumstances(),
             frame_library=self._frame_library,
         )
-        self.ranking_ = self.result_.ranking
-
-    def _sampling(self, units):
-        """What intervals follow from, or None without standard errors."""
-        if units is None:
-            return None
-        return Sampling.of(units, self._lowest(), self._highest())
+        if units is not None:
+            found.sampling = Sampling.of(units, self._lowest(), self._highest())
+        found.further = self._further_columns()
+        found.quantity = self._in_words()
+        found.circumstances = self._circumstances(units)
 
     def _lowest(self):
         """The smallest importance that can be."""
@@ -273,7 +303,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """The largest importance that can be, one or (n_features,)."""
         return np.inf
 
-    def _circumstances(self):
+    def _circumstances(self, units):
         """The model and the rows of this fit, in words."""
         known = vars(self)
         how = [known.get(name) for name in ("estimation_", "response_path_")]
@@ -283,7 +313,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             model=self._model_name,
             n_samples=self._n_samples,
             weighted=self._weighted,
-            n_groups=self.n_groups_,
+            n_groups=None if units is None else units.n_groups,
             how=tuple(str(part) for part in how if part),
             no_errors=f"This {name} has none. {self._without_rows or way_out}.",
         )
@@ -306,11 +336,6 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             positive = weights[weights > 0].astype(np.float64)
             self._n_samples = len(positive)
             self._weighted = len(positive) > 0 and bool(np.ptp(positive) > 0)
-
-    def _store_directions(self, per_output):
-        """Set the directions, (n_features, n_outputs), and those of a single output."""
-        self.directions_per_output_ = per_output
-        self.directions_ = per_output[:, 0] if per_output.shape[1] == 1 else None
 
     def to_frame(
         self, per_output: bool = False, *, confidence: float | None = None

@@ -19,13 +19,7 @@ from skvarimp._models.registry import unwrapped
 from skvarimp._models.transformers import NO_SOURCE, NotColumnwise, sources
 
 # attributes of the inner fit that are about its own columns and rows
-OF_COLUMNS = {
-    "n_features_in_",
-    "feature_names_in_",
-    "features_",
-    "influences_",
-    "row_importances_",
-}
+OF_COLUMNS = {"n_features_in_", "feature_names_in_", "row_importances_", "result_"}
 
 
 def has_transformers(estimator):

@@ -246,11 +246,9 @@ default="auto"
 
     def _conclude(self, plan, outcomes):
         request = plan.request
-        self.monte_carlo_errors_ = None
         if plan.rows is not None:
             problem, features = plan.problem, plan.features
             outcome = problem.curves_of_rows(features, request, plan.rows, self)
-            self.monte_carlo_errors_ = outcome.monte_carlo_errors
             outcomes = [outcome]
         elif self.keep_rows and self.kind == "average":
             complete_influences(plan, request, outcomes[0], self.n_jobs)

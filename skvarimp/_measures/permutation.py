@@ -363,7 +363,6 @@ default=None
         lost = plan.own  # LossGained, ScoreLost or OutOfBag
         outcome = outcomes[0] if outcomes else lost.outcome(plan, self)
         self.baseline_, self.n_draws_ = lost.baseline, outcome.n_draws
-        self.monte_carlo_errors_ = outcome.monte_carlo_errors
         by_scorer = isinstance(lost, ScoreLost)
         samples = lost.rows(outcome.influences) if by_scorer else None
         if plan.request is None:  # no curves were formed

@@ -10,7 +10,6 @@ from joblib import effective_n_jobs
 from sklearn.tree import BaseDecisionTree
 
 from skvarimp._data.base_table import Table
-from skvarimp._data.statistics import mean_over_outputs
 from skvarimp._data.table import as_rows, is_dask
 from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._measures.base import BaseImportance
@@ -140,25 +139,30 @@ class ResponseImportance(BaseImportance):
             None if of_kind is None or np.all(np.isnan(of_kind)) else of_kind
             for of_kind in (outcome.standard_errors, outcome.errors_per_output)
         ]
-        known = outcome.complete
-        self._complete = {} if known is None else {"complete": known}
         names = [feature.name for feature in plan.features]
         defined = np.array([name not in self._undefined for name in names], dtype=bool)
-        warn_stopped(self, np.isnan(mean_over_outputs(outcome.importances)) & defined)
         output_names = output_names or plan.problem.model.output_names
         units = plan.problem.units if samples is None else samples.units
         if self._n_samples is None:  # of rows in partitions
             self._n_samples = plan.problem.n_rows
         self._moves = plan.problem.model.kind
         self._outputs = plan.problem.model.output_names
-        if self._has_directions:
-            directions = outcome.directions
-            if directions is None:  # stopped, or the model is not to be asked
-                directions = np.full((len(names), len(plan.problem.base)), np.nan)
-            self._store_directions(directions)
+        directions = outcome.directions if self._has_directions else None
+        if self._has_directions and directions is None:  # stopped, or none to be asked
+            directions = np.full((len(names), len(plan.problem.base)), np.nan)
         self._store(
-            outcome.importances, names, output_names, *errors, units, outcome.skewness
+            outcome.importances,
+            names,
+            output_names,
+            *errors,
+            units,
+            outcome.skewness,
+            directions,
+            outcome.monte_carlo_errors,
         )
+        if outcome.complete is not None:
+            self.result_.further["complete"] = outcome.complete
+        warn_stopped(self, np.isnan(self.importances_) & defined)
         if samples is not None:
             self.result_.rows = samples
         if samples is not None or not getattr(self, "keep_rows", False):
@@ -278,7 +282,7 @@ def _walk_once(measures, plans):
 def warn_stopped(measure, missing):
     """Say so where a stop left features, (n_features,) bool, without importance."""
     if missing.any():
-        measure._complete = {"complete": ~missing}
+        measure.result_.further["complete"] = ~missing
         warn(
             f"{type(measure).__name__} was stopped: {int(missing.sum())} of "
             f"{len(missing)} features have no importance (NaN)."

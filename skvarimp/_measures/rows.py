@@ -19,15 +19,6 @@ from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
 from skvarimp._running.tasks import in_order
 
-# Not every fit sets these: the next one forgets them.
-FORGOTTEN = [
-    "_complete",
-    "feature_names_in_",
-    "influences_",
-    "row_importances_",
-    "row_effects_",
-]
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -150,14 +141,12 @@ def store_rows(measure, rows):
     result.rows = rows
     if result.standard_errors is not None:
         result.skewness = rows.units.skewness(rows.influences.T, result.standard_errors)
-    measure.influences_ = rows.at_all_rows(rows.influences, np.nan)
-    result.influences = measure.influences_
+    result.influences = rows.at_all_rows(rows.influences, np.nan)
     measure.row_importances_ = rows.at_all_rows(rows.contributions, 0.0)
     if rows.effects is not None:
         effects = np.moveaxis(rows.effects, 2, 0)
         effects = effects[:, :, 0] if effects.shape[2] == 1 else effects
-        measure.row_effects_ = rows.at_all_rows(effects, np.nan)
-        result.row_effects = measure.row_effects_
+        result.row_effects = rows.at_all_rows(effects, np.nan)
     if result.drawing_errors is None:
         return
     unknown = np.isnan(rows.influences).any(axis=0) & ~np.isnan(measure.importances_)

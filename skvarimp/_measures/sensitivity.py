@@ -270,7 +270,6 @@ default=None
             outcome = outcomes[0]
         else:
             outcome = self._draw(plan, REDUCTIONS[self.contrast], scale)
-        self.monte_carlo_errors_ = outcome.monte_carlo_errors
         self.n_draws_ = outcome.n_draws
         # of numbers in a range, two differ on average by half of it at most
         share = 0.5 if self.contrast == "pairs" else 1.0

@@ -82,12 +82,12 @@ def which_matter(asked):
     imp, top = asked.importance, asked.names[: asked.top]
     lower, upper = imp.result_.ends()
     ranks, made = {}, [imp.result_.caption()]
-    if getattr(imp, "influences_", None) is not None:
+    if imp.result_.influences is not None:
         found = rank_intervals(imp).to_frame()
         ends = zip(found["lowest_rank"], found["highest_rank"])
         ranks = dict(zip(found["feature"], ends))
         made.append("Ranks hold for all features together, with a probability of 95%.")
-    directions = getattr(imp, "directions_", None)
+    directions = imp.directions_
     position = {name: e for e, name in enumerate(imp.features_)}
     table = []
     for name in top:

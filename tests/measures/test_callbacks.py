@@ -203,3 +203,36 @@ def test_compare_importances_reports_through_the_measures():
     assert recorder.events.count("setup") == recorder.events.count("teardown") == 2
     assert recorder.steps == 12
     assert not hasattr(measure, "importances_")
+
+
+@pytest.mark.parametrize(
+    ("importance", "stop_after"),
+    [
+        (InteractionImportance(grid=3, features=[0, 1, 2]), 4),
+        (SensitivityImportance(scale=None, estimation="exact"), 2),
+    ],
+    ids=str,
+)
+def test_a_table_says_which_features_a_stop_left_complete(importance, stop_after):
+    """Also where they are sets of inputs; the next fit, to the end, forgets it."""
+    importance.set_callbacks(Recorder(stop_after=stop_after))
+    with pytest.warns(ImportanceWarning, match="was stopped"):
+        importance.fit(model, X)
+    table = importance.to_frame()
+    known = ~np.isnan(table["importance"].to_numpy())
+    assert 0 < known.sum() < len(known)
+    np.testing.assert_array_equal(table["complete"].to_numpy(), known)
+    assert "complete" not in importance.set_callbacks().fit(model, X).to_frame()
+
+
+def test_a_fit_forgets_what_the_last_one_alone_had():
+    """Attributes of kept rows and of a frame's names are not of the next fit."""
+    importance = SensitivityImportance(scale=None, keep_rows=True).fit(model, X)
+    kept = importance.result_
+    assert importance.influences_ is kept.influences
+    assert importance.row_effects_ is kept.row_effects
+    assert importance.standard_errors_ is kept.standard_errors
+    importance.set_params(keep_rows=False).fit(model, X)
+    for name in ("influences_", "row_effects_", "row_importances_"):
+        assert not hasattr(importance, name)
+    assert kept.influences is not None

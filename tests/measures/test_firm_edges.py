@@ -213,6 +213,8 @@ def test_callbacks_see_features_and_may_stop():
     with pytest.warns(ImportanceWarning, match="3 of 5 features have no importance"):
         imp.fit(score, X)
     np.testing.assert_array_equal(imp.importances_[:2], complete.importances_[:2])
+    known = imp.to_frame().set_index("feature").loc[imp.features_, "complete"]
+    assert known.tolist() == [True, True, False, False, False]
     assert np.isnan(imp.importances_[2:]).all()
     assert np.isnan(imp.standard_errors_[2:]).all()
 

@@ -44,6 +44,11 @@ def vocabulary():
         sys.path.remove(str(DOC))
 
 
+def is_method(member):
+    """Of a class or of its instances; no fitted attribute, which is a descriptor."""
+    return inspect.isfunction(member) or inspect.ismethod(member)
+
+
 def signatures():
     """Name -> parameters of what is public and the package's own."""
     found = {}
@@ -56,7 +61,7 @@ def signatures():
             if inspect.isclass(thing):
                 if issubclass(thing, RESULTS):
                     functions = {}
-                members = inspect.getmembers(thing, inspect.isroutine)
+                members = inspect.getmembers(thing, is_method)
                 functions |= {f"{name}.{m}": f for m, f in members if m[0] != "_"}
             for where, function in functions.items():
                 if function.__module__.startswith("skvarimp"):

@@ -234,7 +234,6 @@ default="auto"
                 or not table.has_order(feature.columns[0])
             ):
                 directions[e] = np.nan
-        self._store_directions(directions)
         self.signed_importances_ = results.signed
         self.method_ = results.methods.tolist()
         names = [feature.name for feature in features]
@@ -242,7 +241,12 @@ default="auto"
         units = results.scores.units
         self._half_range = half_range
         self._store(
-            results.importances, names, output_names, results.errors, units=units
+            results.importances,
+            names,
+            output_names,
+            results.errors,
+            units=units,
+            directions=directions,
         )
 
     def _highest(self):

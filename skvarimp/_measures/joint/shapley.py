@@ -291,9 +291,9 @@ default="auto"
         outcome = repeats.outcome()
         if self.scale is None:
             outcome = outcome.times(game.unit**2)
-        self.monte_carlo_errors_ = None
-        if self.estimation_ == "sampled":
-            self.monte_carlo_errors_ = outcome.monte_carlo_errors
+        if self.estimation_ == "exact":
+            outcome.monte_carlo_errors = None
+        else:
             asked = self.tol not in (None, "auto")
             if asked and repeats.n and not repeats.precise(self.tol):
                 warn(

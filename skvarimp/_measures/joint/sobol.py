@@ -245,7 +245,6 @@ default="auto"
         self._total_skewness = total.skewness
         self.first_order_standard_errors_ = first.standard_errors
         chosen = total if self.order == "total" else first
-        self.monte_carlo_errors_ = chosen.monte_carlo_errors
         self._total_drawing = 0.0 if not drawn else total.monte_carlo_errors
         self._store_outcome(plan, chosen)
 
