@@ -188,28 +188,28 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self : object
             The fitted instance.
         """
-        of_rows = {"sample_weight": sample_weight, "groups": groups}
-        X = self._started(estimator, X, y, of_rows, feature_names)
+        row_data = {"sample_weight": sample_weight, "groups": groups}
+        X = self._started(estimator, X, y, row_data, feature_names)
         more = {} if groups is None else {"groups": groups}
         self._fit(estimator, X, y, sample_weight, **more)
         return self
 
-    def _started(self, estimator, X, y, of_rows, feature_names):
+    def _started(self, estimator, X, y, row_data, feature_names):
         """Check the parameters and forget the last fit; X with its names."""
         validate_params(self)
         check_no_data(estimator)
-        if of_rows["groups"] is not None and not self._takes_groups:
+        if row_data["groups"] is not None and not self._takes_groups:
             raise ValueError(
                 "`groups` says which rows depend on each other, for standard errors. "
                 f"This {type(self).__name__} has none. Leave `groups` out."
             )
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self._about(estimator, X, of_rows["sample_weight"])
+        self._about(estimator, X, row_data["sample_weight"])
         if feature_names is None:
             return X
         if self._passes_over_partitions:
-            return as_rows(X, y, **of_rows, feature_names=feature_names)
+            return as_rows(X, y, **row_data, feature_names=feature_names)
         return as_table(X, feature_names)
 
     def _html_repr(self):

@@ -270,8 +270,8 @@ class Problem:
         constant : ndarray of shape (n_outputs,), bool
             Whose target does not vary.
         """
-        of_classes = self.model.kind in {"probability", "label"}
-        if not of_classes or not constant.any() or constant.all():
+        has_classes = self.model.kind in {"probability", "label"}
+        if not has_classes or not constant.any() or constant.all():
             return scale
         absent = np.flatnonzero(constant)
         names = ", ".join(repr(self.model.output_names[o]) for o in absent)
@@ -284,7 +284,7 @@ class Problem:
 
     def _statistics(self, contrast):
         compared = compared_with(self.model, lambda: self.y, self.base)
-        return [STATISTICS[contrast](of_one, self.weights) for of_one in compared]
+        return [STATISTICS[contrast](values, self.weights) for values in compared]
 
     def goodness_of_fit(self):
         """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""

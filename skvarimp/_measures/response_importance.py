@@ -136,8 +136,8 @@ class ResponseImportance(BaseImportance):
         `samples` are the `Rows` of bootstrap samples, where errors come from those.
         """
         errors = [
-            None if of_kind is None or np.all(np.isnan(of_kind)) else of_kind
-            for of_kind in (outcome.standard_errors, outcome.errors_per_output)
+            None if values is None or np.all(np.isnan(values)) else values
+            for values in (outcome.standard_errors, outcome.errors_per_output)
         ]
         names = [feature.name for feature in plan.features]
         defined = np.array([name not in self._undefined for name in names], dtype=bool)
@@ -204,9 +204,9 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     table = rows if in_memory else rows.table
     features = [m._set_features(table, m.features, estimator) for m in measures]
     if in_memory:
-        for measure, of_measure in zip(measures, features):
+        for measure, own_features in zip(measures, features):
             if getattr(measure, "max_evaluations", None) is not None:
-                size = table.n_samples, len(of_measure)
+                size = table.n_samples, len(own_features)
                 enough = measure._least_evaluations(*size), budget().enough or 0
                 budget().enough = max(enough)
         make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
@@ -217,15 +217,15 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
         if method not in problems:
             problems[method] = make(method)
     shared = {}
-    for measure, of_measure in zip(measures, features):
+    for measure, own_features in zip(measures, features):
         problem = problems[measure.response_method]
         if getattr(measure, "keep_rows", False):
             problem.in_one_place("keep_rows=True")
-        plan = measure._plan(problem, of_measure)
+        plan = measure._plan(problem, own_features)
         if plan.request is not None:  # read and probe the model, once
-            problem.response(of_measure, plan.request.reductions[0].n_moves)
+            problem.response(own_features, plan.request.reductions[0].n_moves)
         settle_estimation(measure, plan)
-        key = measure.response_method, tuple(of_measure)
+        key = measure.response_method, tuple(own_features)
         shared.setdefault(key, []).append((measure, plan))
     for pairs in shared.values():
         _carry_out(pairs)
@@ -402,8 +402,8 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         if getattr(self, "scoring", None) is not None:  # which asks for X itself, too
             return 2 * n_rows + 2 * n_rows * n_features
         whole = getattr(self, "contrast", None) == "range" or self.estimation == "rows"
-        of_feature = LEAST_ROWS * n_rows if whole else effort.least_evaluations(n_rows)
-        return n_rows + n_features * of_feature
+        per_feature = LEAST_ROWS * n_rows if whole else effort.least_evaluations(n_rows)
+        return n_rows + n_features * per_feature
 
     def _moved_rows(self, problem, features):
         contrast = getattr(self, "contrast", "observed")

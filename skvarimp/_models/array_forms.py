@@ -358,11 +358,11 @@ class KernelSum(LinkedForm):
         S = self.support_like(X)
         pairs, shifted = self.kernel.slope(X, S)
         slopes = np.empty((len(self.dual), *X.shape))
-        for of_score, alpha in zip(slopes, self.dual):
+        for slope, alpha in zip(slopes, self.dual):
             weighted = pairs * alpha
-            of_score[:] = weighted @ S
+            slope[:] = weighted @ S
             if shifted:
-                of_score -= weighted.sum(axis=1)[:, np.newaxis] * X
+                slope -= weighted.sum(axis=1)[:, np.newaxis] * X
         return self.scores(X), slopes
 
     @property

@@ -113,8 +113,8 @@ def _of_column_transformer(transformer, n_columns, names):
             continue
         positions = _positions(transformer, columns, n_columns, names)
         taken = None if names is None else [names[j] for j in positions]
-        of_part = _within(part, len(positions), taken)
-        declared |= {positions[k] for k in of_part}
+        found = _within(part, len(positions), taken)
+        declared |= {positions[k] for k in found}
     return declared
 
 

@@ -126,7 +126,7 @@ def where_codes(codes, shown):
     shown : iterable of ndarray
         Codes of each column.
     """
-    return np.hstack([codes[:, [c]] == of_one for c, of_one in enumerate(shown)])
+    return np.hstack([codes[:, [c]] == label for c, label in enumerate(shown)])
 
 
 def classes_of(classifier):

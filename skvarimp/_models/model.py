@@ -392,9 +392,9 @@ def rule_of(thing, rules):
         Package -> name of a type -> rule.
     """
     name = type(thing).__name__
-    for package, of_package in rules.items():
-        if name in of_package and is_exactly(thing, package, name):
-            return of_package[name]
+    for package, rules_of_package in rules.items():
+        if name in rules_of_package and is_exactly(thing, package, name):
+            return rules_of_package[name]
     return None
 
 

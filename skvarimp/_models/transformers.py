@@ -166,8 +166,8 @@ def _column_transformer(transformer, n_columns, names):
         member_names = None if fitted is None else [fitted[p] for p in positions]
         if names and fitted != names:  # frames may hold the columns in another order
             positions = np.array([names.index(n) for n in member_names], np.intp)
-        of_member = sources(member, len(positions), member_names)
-        result[slices[name]] = _composed(positions, of_member)
+        member_sources = sources(member, len(positions), member_names)
+        result[slices[name]] = _composed(positions, member_sources)
     return result
 
 

@@ -118,8 +118,8 @@ class NodeTable:
 
     def _read_sets(self, trees):
         """Close each set with the direction of missing values."""
-        of_trees = zip(self.roots.tolist(), trees)
-        sets = {r + m: own for r, tree in of_trees for m, own in tree.sets.items()}
+        places = zip(self.roots.tolist(), trees)
+        sets = {r + m: own for r, tree in places for m, own in tree.sets.items()}
         self.left_set, self.sets = None, None
         if not sets:
             return
@@ -139,9 +139,9 @@ class NodeTable:
         self.parent = np.full(n_nodes, -1, dtype=np.int32)
         inner = np.flatnonzero(self.feature >= 0)
         for side, name in enumerate(("right", "left")):
-            of_side = _joined(trees, name, np.int32)[inner] + first[inner]
-            self.children[2 * inner + side] = of_side
-            self.parent[of_side] = inner
+            children = _joined(trees, name, np.int32)[inner] + first[inner]
+            self.children[2 * inner + side] = children
+            self.parent[children] = inner
 
     def codes(self, feature, values, dtype=np.int32):
         """Codes of a column's values, (n,)."""

@@ -44,7 +44,7 @@ class Encoding:
     def on(self, columns):
         """The encoding of a wider table, of which this one sees some columns."""
         n_categories = {int(columns[j]): n for j, n in self.n_categories.items()}
-        encoders = {int(columns[j]): of_one for j, of_one in self.encoders.items()}
+        encoders = {int(columns[j]): encoder for j, encoder in self.encoders.items()}
         return Encoding(self.single, n_categories, encoders)
 
     def numbers(self, column, values):
@@ -200,9 +200,9 @@ class Trees(Form):
         if not one_way or mix.matrix.shape != (1, len(members)):
             return None
         pairs = list(zip(members, mix.matrix[0]))
-        of_all = [(tree, w) for m, w in pairs for tree in m.trees]
+        weighted_trees = [(tree, w) for m, w in pairs for tree in m.trees]
         return Trees(
-            [replace(tree, values=w * tree.values) for tree, w in of_all],
+            [replace(tree, values=w * tree.values) for tree, w in weighted_trees],
             plain,
             offset=sum(w * m.offset for m, w in pairs) + mix.shift,
             rounding=max(m.rounding for m in members),
@@ -261,11 +261,11 @@ class Upwards:
         leaf, values = self.nodes.feature < 0, self.nodes.values
         weight, number = self.sums(weight), self.sums(np.ones(len(leaf)))
         means = np.empty(values.shape)
-        for of_raw, at_leaves in zip(means, values):
-            of_raw[:] = self.sums(at_leaves) / number
+        for mean, at_leaves in zip(means, values):
+            mean[:] = self.sums(at_leaves) / number
             weighted = self.sums(weight * at_leaves)
-            np.divide(weighted, weight, out=of_raw, where=weight > 0)
-            of_raw[leaf] = at_leaves[leaf]
+            np.divide(weighted, weight, out=mean, where=weight > 0)
+            mean[leaf] = at_leaves[leaf]
         return means
 
 
@@ -332,7 +332,7 @@ def encoding_of(trees, others_left, single, encoders_of):
     encoders = {j: [*encoders_of(j, j in named)] for j in numeric - {-1} | set(named)}
     for j, numbers in named.items():
         encoders[j].append(partial(place_among, numbers))
-    encoders = {j: of_column for j, of_column in encoders.items() if of_column}
+    encoders = {j: encoder for j, encoder in encoders.items() if encoder}
     return Encoding(single, n_categories, encoders)
 
 

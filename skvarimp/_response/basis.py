@@ -201,8 +201,8 @@ class Basis(Shape):
     def squares(self, offsets):
         def squares(chunk):
             moved = chunk.moved
-            of_rows = offsets[:, :, chunk.margins.rows, np.newaxis]
-            return moved * (moved - 2.0 * of_rows)
+            own_offsets = offsets[:, :, chunk.margins.rows, np.newaxis]
+            return moved * (moved - 2.0 * own_offsets)
 
         return self.means(squares, float(np.square(offsets).max(initial=0.0)))
 
@@ -272,21 +272,21 @@ class Basis(Shape):
         for n in GUESSES:
             to_series, last = coefficients(n), tail(n)
             values = function(self._chunk(few, n))
-            of_degree = np.abs(values @ to_series).max(axis=(0, 1, 2))
+            sizes = np.abs(values @ to_series).max(axis=(0, 1, 2))
             largest = np.abs(values).max()
-            noise = 2.0 * of_degree[last].max()
+            noise = 2.0 * sizes[last].max()
             left = max(VANISHED * largest, ROUNDED * size)
             if noise <= 1e-9 * largest:  # perhaps it is, or more nodes are tried
                 left = max(left, noise)
-            needed = int(np.flatnonzero(of_degree > left).max(initial=0)) + 2
+            needed = int(np.flatnonzero(sizes > left).max(initial=0)) + 2
             needed += max(2, needed // 7)
             if needed < n:
                 return needed
         raise NeedsValues
 
     def _chunk(self, rows, n):
-        of_rows = self.margins.at(rows, rows)
-        return Chunk(of_rows, self.at(nodes(-1.0, 1.0, n), rows))
+        some_margins = self.margins.at(rows, rows)
+        return Chunk(some_margins, self.at(nodes(-1.0, 1.0, n), rows))
 
     def _values(self, function, n):
         n_rows, (_, n_outputs, _) = self.margins.n_rows, self.margins.base.shape

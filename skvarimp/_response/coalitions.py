@@ -106,7 +106,7 @@ class Coalitions:
         self.response, self.table, self.features = response, table, features
         self.weights, self.base = weights, base
         columns = [[table.column(j) for j in feature.columns] for feature in features]
-        several = [not all(map(is_constant, of_one)) for of_one in columns]
+        several = [not all(map(is_constant, values)) for values in columns]
         self.varying = np.flatnonzero(several).tolist()
 
     @property
@@ -131,9 +131,9 @@ class Coalitions:
             self.table, np.arange(len(self.weights)), self.weights, self.base, widest
         )
         means = np.zeros((len(family.sets), *self.base.shape))
-        for of_set, feature in zip(means[1:], joint):
+        for mean, feature in zip(means[1:], joint):
             move = make_move(self.table, self.weights, feature, "all")
-            of_set[:] = averaged(move)[:, move.codes]
+            mean[:] = averaged(move)[:, move.codes]
         return family.components(means)
 
 

@@ -70,7 +70,7 @@ class Parts:
 
         Yields
         ------
-        of_part : Move
+        move_in_part : Move
             Of the part's cells; its `codes` hold for the part's rows only.
         at : ndarray of int
             Positions of the part's rows in `rows`, ascending.
@@ -84,10 +84,10 @@ class Parts:
         for g in np.flatnonzero(np.diff(ends)):
             cells = slice(self.bounds[g], self.bounds[g + 1])
             chances = move.probabilities[cells]
-            of_part = move.at_cells(
+            move_in_part = move.at_cells(
                 cells, probabilities=chances, codes=codes, parts=None
             )
-            yield of_part, order[ends[g] : ends[g + 1]], cells
+            yield move_in_part, order[ends[g] : ends[g + 1]], cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,36 +106,37 @@ class Subgroups:
 
     def __call__(self, table, weights, feature, categorical_columns):
         """The move of a feature."""
-        of_row = self.parts[feature]
-        mass = np.bincount(of_row, weights)
+        part_of_row = self.parts[feature]
+        mass = np.bincount(part_of_row, weights)
         whole = make_move(table, weights, feature, self.grid, categorical_columns)
         if whole.codes is not None:
-            return _observed_in_parts(whole, weights, of_row, mass)
-        order = np.argsort(of_row, kind="stable")
+            return _observed_in_parts(whole, weights, part_of_row, mass)
+        order = np.argsort(part_of_row, kind="stable")
         moves = []
-        for rows in np.split(order, np.cumsum(np.bincount(of_row))[:-1]):
-            of_part = weights[rows] / weights[rows].sum()
+        for rows in np.split(order, np.cumsum(np.bincount(part_of_row))[:-1]):
+            own_weights = weights[rows] / weights[rows].sum()
             one = table.part(rows, np.array(feature.columns))
             alone = replace(feature, columns=tuple(range(len(feature.columns))))
-            moves.append(make_move(one, of_part, alone, self.grid))
+            moves.append(make_move(one, own_weights, alone, self.grid))
         bounds = np.cumsum([0, *(move.n_cells for move in moves)])
         return replace(
             whole,
             values=np.concatenate([move.values for move in moves]),
             probabilities=np.concatenate([move.probabilities for move in moves]),
-            parts=Parts(of_row, bounds, mass),
+            parts=Parts(part_of_row, bounds, mass),
         )
 
 
-def _observed_in_parts(whole, weights, of_row, mass):
+def _observed_in_parts(whole, weights, part_of_row, mass):
     """The observed values of each part, from those of all rows."""
-    key, codes = np.unique(of_row * whole.n_cells + whole.codes, return_inverse=True)
+    keys = part_of_row * whole.n_cells + whole.codes
+    key, codes = np.unique(keys, return_inverse=True)
     part, cell = np.divmod(key, whole.n_cells)
     return whole.at_cells(
         cell,
         probabilities=np.bincount(codes, weights) / mass[part],
         codes=codes,
-        parts=Parts(of_row, np.searchsorted(part, np.arange(len(mass) + 1)), mass),
+        parts=Parts(part_of_row, np.searchsorted(part, np.arange(len(mass) + 1)), mass),
     )
 
 

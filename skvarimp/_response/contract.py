@@ -43,7 +43,7 @@ OUTPUT = 2.0  # what each further output adds to a call and to a value of a curv
 class Costs:
     """What a response costs. The unit is one number written: about 20 nanoseconds.
 
-    A response states them for one output; `of_outputs` adds the others.
+    A response states them for one output; `for_outputs` adds the others.
 
     Attributes
     ----------
@@ -224,13 +224,13 @@ class Response:
         """
         step = at_once(move.n_cells * self.n_outputs)
         steps = self.steps(table, move)
-        for part, of_part in margins.parts(step):
-            base = of_part.base[0]
+        for part, some_margins in margins.parts(step):
+            base = some_margins.base[0]
             if steps is not None:
-                yield StepCurves(of_part, steps(rows[part], base))
+                yield StepCurves(some_margins, steps(rows[part], base))
             else:
                 ice = self.curves(table, rows[part], move, base)
-                yield Dense(of_part, ice[np.newaxis])
+                yield Dense(some_margins, ice[np.newaxis])
 
     def averaged(self, table, rows, weights, base, n_columns):
         """Mean curves of many moves of the same rows.

@@ -104,8 +104,8 @@ class DrawnCurves(Chunk):
 
     def variances(self):
         """A donor's own deviation is twice its part in the pairs, less the variance."""
-        rows, of_draws = self._of_pairs(lambda a, b: (a - b) ** 2 / 2)
-        return rows, 2 * of_draws - rows[..., np.newaxis]
+        rows, per_draw = self._of_pairs(lambda a, b: (a - b) ** 2 / 2)
+        return rows, 2 * per_draw - rows[..., np.newaxis]
 
     def _of_pairs(self, kernel):
         """Means of a kernel of A and B for the rows and for each draw; sets `noise`."""
@@ -128,9 +128,9 @@ class DrawnCurves(Chunk):
         squares = ((for_a**2 + for_b**2) / 2).sum(axis=0)
         others = n_strata - 1
         self.noise = squares * (1 + WITHIN / others**2) ** 2 / n_strata**4
-        of_a, of_b = pairs.mean(axis=1), pairs.mean(axis=0)
-        of_draws = np.moveaxis(np.stack([of_a, of_b], axis=1), (0, 1), (2, 3))
-        return of_a.mean(axis=0)[np.newaxis], of_draws.reshape(self.ice.shape)
+        mean_of_a, mean_of_b = pairs.mean(axis=1), pairs.mean(axis=0)
+        per_draw = np.moveaxis(np.stack([mean_of_a, mean_of_b], axis=1), (0, 1), (2, 3))
+        return mean_of_a.mean(axis=0)[np.newaxis], per_draw.reshape(self.ice.shape)
 
 
 @dataclass
@@ -192,8 +192,8 @@ class DonorBins:
         middle = np.cumsum(chances) - chances / 2 - levels
         bins = np.minimum(middle * N_BINS - 1e-9, N_BINS - 1).astype(int)
         used, bins = np.unique((levels * N_BINS + bins)[drawn], return_inverse=True)
-        of_bins = np.bincount(bins, weights[drawn])
-        mean = np.stack([np.bincount(bins, s[drawn]) for s in sums]) / of_bins
+        weight_of_bin = np.bincount(bins, weights[drawn])
+        mean = np.stack([np.bincount(bins, s[drawn]) for s in sums]) / weight_of_bin
         mass = np.bincount(bins, (self.chances / chances)[drawn]) / np.bincount(bins)
         chances = np.bincount(bins, chances[drawn])
         return direction(mean * mass, chances, size, used // N_BINS)[np.newaxis]
@@ -321,13 +321,13 @@ class StrataDraws:
         base = np.ascontiguousarray(walk.base[:, at])
         curves = curves_at(walk.response, walk.table, walk.rows[at], moves, base, asked)
         found = []
-        for move, cells, of_move in zip(moves, asked, curves):
+        for move, cells, found_there in zip(moves, asked, curves):
             if takes_all(move, n_draws):
                 margins = walk.margins(at, move.probabilities[np.newaxis])
-                found.append(self._summed_exactly(move, margins, of_move))
+                found.append(self._summed_exactly(move, margins, found_there))
             else:
                 margins = walk.margins(at, np.full((1, n_draws), 1.0 / n_draws))
-                found.append(self._summed(move, margins, cells, of_move))
+                found.append(self._summed(move, margins, cells, found_there))
         return found
 
     def _summed_exactly(self, move, margins, curves):
@@ -355,20 +355,20 @@ class StrataDraws:
         """`DrawnRows` from the cells (n_draws, n_rows) and the curves there."""
         shape = DrawnCurves(margins, curves[np.newaxis], self.scale)
         state = self.reduction.reduce(shape)
-        rows, of_draws, weights = state.rows[0], state.cells[0], margins.weights
-        n_outputs = len(of_draws)
+        rows, per_draw, weights = state.rows[0], state.cells[0], margins.weights
+        n_outputs = len(per_draw)
         rows = rows[:n_outputs] / self.scale[:n_outputs, np.newaxis]
         factors = 1.0 / (n_outputs * self.scale[:n_outputs])
-        of_draws = np.einsum("oik,o->ik", of_draws, factors)
-        n_draws, noise = of_draws.shape[1], shape.noise
+        per_draw = np.einsum("oik,o->ik", per_draw, factors)
+        n_draws, noise = per_draw.shape[1], shape.noise
         if noise is None:
-            gaps = of_draws[:, ::2] - of_draws[:, 1::2]
+            gaps = per_draw[:, ::2] - per_draw[:, 1::2]
             noise = (gaps**2).sum(axis=1) / n_draws**2
         moved = curves - margins.base[0][:, :, np.newaxis]
         bins = DonorBins.of(move)
         at, n_bins = bins.of_cell[cells.T].ravel(), len(bins.chances)
         w = np.repeat(weights, n_draws)
-        flat, drifts = of_draws.ravel(), moved.reshape(len(moved), -1)
+        flat, drifts = per_draw.ravel(), moved.reshape(len(moved), -1)
         numbers = (None, w, w * flat, w * flat**2, *(w * drifts))
         return DrawnRows(
             n_draws,
@@ -376,8 +376,8 @@ class StrataDraws:
             noise,
             rows @ weights,
             moved.mean(axis=2),
-            np.stack([np.bincount(at, of_kind, n_bins) for of_kind in numbers]),
-            float(np.abs(of_draws).max(initial=0.0)),
+            np.stack([np.bincount(at, values, n_bins) for values in numbers]),
+            float(np.abs(per_draw).max(initial=0.0)),
         )
 
     def finished(self, e, found):
@@ -403,12 +403,12 @@ class StrataDraws:
         if move.codes is not None and self.reduction.donor_factor:
             factor, n_bins = self.reduction.donor_factor, len(bins.chances)
             levels = theta + gaps_of_levels(bins, found.sums)
-            means, of_means = donor_means(found.sums, levels)
+            means, mean_squares = donor_means(found.sums, levels)
             codes = bins.of_cell[move.codes[walk.rows]]
             psi += factor * means[codes]
             if not found.exact:
-                of_squares = walk.units.squares_by_cell(codes, n_bins)
-                excess += factor**2 * (of_squares @ of_means)
+                weight_squares = walk.units.squares_by_cell(codes, n_bins)
+                excess += factor**2 * (weight_squares @ mean_squares)
         psi += self._through_scale(importances)
         variance = np.sum(walk.units.weighted_sums(psi) ** 2) - excess
         standard = walk.units.error_of_squares(max(variance, 0.0))
@@ -463,17 +463,16 @@ def curves_at(response, table, rows, moves, base, cells):
     """
     if not response.asks_model:
         found = []
-        for move, of_move in zip(moves, cells):
-            of_one = response.at_cells(table, rows, [move], base, of_move[np.newaxis])[
-                0
-            ]
-            found.append(np.ascontiguousarray(of_one.swapaxes(1, 2)))
+        for move, own_cells in zip(moves, cells):
+            alone = own_cells[np.newaxis]
+            (outputs,) = response.at_cells(table, rows, [move], base, alone)
+            found.append(np.ascontiguousarray(outputs.swapaxes(1, 2)))
         return found
     asked, places = [], []
-    for move, of_move in zip(moves, cells):
-        keys = (np.arange(len(rows)) * move.n_cells + of_move).T.ravel()
+    for move, own_cells in zip(moves, cells):
+        keys = (np.arange(len(rows)) * move.n_cells + own_cells).T.ravel()
         # each moved row once; of many cells hardly two are the same
-        if move.n_cells < MANY_CELLS * len(of_move):
+        if move.n_cells < MANY_CELLS * len(own_cells):
             keys, place = np.unique(keys, return_inverse=True)
         else:
             place = slice(None)
@@ -538,8 +537,8 @@ def gaps_of_levels(bins, sums):
     ndarray of shape (n_bins,)
     """
     _, weight, first, *_ = sums
-    of_level = np.bincount(bins.levels, first), np.bincount(bins.levels, weight)
-    return divided(*of_level)[bins.levels] - first.sum() / weight.sum()
+    level_sums = np.bincount(bins.levels, first), np.bincount(bins.levels, weight)
+    return divided(*level_sums)[bins.levels] - first.sum() / weight.sum()
 
 
 def donor_means(sums, level):

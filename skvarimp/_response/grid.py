@@ -277,7 +277,7 @@ def _as_stored(table, move):
     if move.donors is not None:
         return move
     columns, values = move.feature.columns, move.values.reshape(move.n_cells, -1)
-    stored = [table.storable(j, of_one) for j, of_one in zip(columns, values.T)]
+    stored = [table.storable(j, column) for j, column in zip(columns, values.T)]
     return replace(move, values=np.stack(stored, axis=1).reshape(move.values.shape))
 
 

@@ -89,14 +89,14 @@ class StraightLines(Basis):
         """The values of t in ascending order."""
         return self.by_value(self.t)
 
-    def by_value(self, of_cells):
+    def by_value(self, numbers):
         """Numbers of the cells in the order of t, (n_features, n_outputs, n_cells)."""
         if self.is_ascending:
-            return of_cells
-        if of_cells.shape == self.t.shape:
-            return of_cells.ravel().take(self._order)
+            return numbers
+        if numbers.shape == self.t.shape:
+            return numbers.ravel().take(self._order)
         order = self._order % self.t.shape[-1]
-        return np.take_along_axis(of_cells, order, axis=-1)
+        return np.take_along_axis(numbers, order, axis=-1)
 
     def in_own_order(self, by_value):
         """Numbers in the order of t in that of the cells."""
@@ -124,10 +124,10 @@ class StraightLines(Basis):
         ice += self.margins.base[..., rows, np.newaxis]
         return ice
 
-    def _of_rows(self, of_lines):
+    def _of_rows(self, per_line):
         """A number of each line, the same for all its rows."""
         shape = (*self.slope.shape[:2], self.s.shape[-1])
-        return np.broadcast_to(np.abs(self.slope) * of_lines[..., np.newaxis], shape)
+        return np.broadcast_to(np.abs(self.slope) * per_line[..., np.newaxis], shape)
 
     @cached_property
     def _distances(self):
@@ -248,13 +248,11 @@ class Lines(Basis):
         """
         values, (matrix,) = self.moved
         result = []
-        for t, of_output in zip(self.t, values[0]):
+        for t, by_row in zip(self.t, values[0]):
             order = np.argsort(t)
             functions = np.ascontiguousarray(matrix.take(order, axis=0).T)
             chances = self.margins.probabilities[0, order]
-            result.append(
-                (order, chances, np.ascontiguousarray(of_output.T), functions)
-            )
+            result.append((order, chances, np.ascontiguousarray(by_row.T), functions))
         return result
 
     def pairs(self):
@@ -289,8 +287,8 @@ class Lines(Basis):
             mass = running_sums(w * e[o, by_crossing])
             rank = np.searchsorted(crossings, ascending, side="right")
             signed = 2.0 * sums.take(rank, axis=1) - sums[:, -1:]
-            of_cells = np.einsum("mk,mk->k", functions, signed)
-            cells[0, o, order] = of_cells - (2.0 * mass[rank] - mass[-1])
+            numbers = np.einsum("mk,mk->k", functions, signed)
+            cells[0, o, order] = numbers - (2.0 * mass[rank] - mass[-1])
         if offsets is None:
             return np.maximum(rows, 0.0), np.maximum(cells, 0.0)
         size = np.abs(e)
@@ -299,6 +297,6 @@ class Lines(Basis):
     def extremes(self):
         values, (matrix,) = self.moved
         ends = zip(values[0], self.t.argmin(axis=1), self.t.argmax(axis=1))
-        both = [of_output @ matrix[[low, high]].T for of_output, low, high in ends]
+        both = [by_row @ matrix[[low, high]].T for by_row, low, high in ends]
         lowest, highest = np.moveaxis(np.stack(both), -1, 0)[:, np.newaxis]
         return lowest, highest

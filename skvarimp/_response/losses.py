@@ -84,7 +84,7 @@ class Loss(RowMean):
 
         Means of differences: exactly 0 for a feature that changes nothing.
         """
-        rows, cells = (of_outputs.mean(axis=1) for of_outputs in self.gained(shape))
+        rows, cells = (per_output.mean(axis=1) for per_output in self.gained(shape))
         base = np.broadcast_to(self._unmoved(shape.margins), rows.shape)
         return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
 
@@ -95,7 +95,7 @@ class Loss(RowMean):
 
     def _gains(self, chunk):
         y, base = chunk.margins.y[:, np.newaxis], self._unmoved(chunk.margins)
-        gains = np.stack([self.loss(y, of_feature) for of_feature in chunk.ice])
+        gains = np.stack([self.loss(y, curves) for curves in chunk.ice])
         gains -= base[..., np.newaxis]
         return gains[:, np.newaxis]
 
@@ -105,17 +105,17 @@ class Loss(RowMean):
         return np.stack([self.loss(y, f[..., np.newaxis])[:, 0] for f in margins.base])
 
     def finish(self, state, sample):
-        of_rows = state.rows[:, :1]
-        theta, psi = self.projected(of_rows, state.cells, sample)
+        gains = state.rows[:, :1]
+        theta, psi = self.projected(gains, state.cells, sample)
         if self.relative:
             base = state.rows[:, 1:]
             reference = np.matmul(base, sample.weights[..., np.newaxis])
             # influence of a ratio: (psi_moved - ratio psi_base) / base
             psi -= theta / reference * (base - reference)
             psi /= reference
-            theta, of_rows = 1.0 + theta / reference, 1.0 + of_rows / reference
+            theta, gains = 1.0 + theta / reference, 1.0 + gains / reference
         joined = replace(sample, scale=np.ones(1))
-        return joined.finished(theta[..., 0], psi, of_rows)
+        return joined.finished(theta[..., 0], psi, gains)
 
 
 class SquaredError(Loss):
@@ -284,38 +284,38 @@ class CallableLoss(RowLoss):
         n_outputs, n_rows, n_cells = outputs.shape
         flat = outputs.reshape(n_outputs, -1)
         predicted = flat[0] if n_outputs == 1 else flat.T
-        of_y = y[:, 0].repeat(n_cells, axis=0)
+        targets = y[:, 0].repeat(n_cells, axis=0)
         try:
             with users_code():
-                of_rows = self.function(of_y, predicted)
+                losses = self.function(targets, predicted)
         except Exception as error:
             error.add_note(
-                f"`loss` was called as {self.name}(y, predictions) of {len(of_y)} "
+                f"`loss` was called as {self.name}(y, predictions) of {len(targets)} "
                 "rows. It is called several times, with rows of X and with moved rows, "
                 "in which y is repeated. Let it take all it needs from y, such as "
                 "columns of a structured y."
             )
             raise
-        of_rows = np.asarray(of_rows)
-        if of_rows.shape != of_y.shape[:1]:
+        losses = np.asarray(losses)
+        if losses.shape != targets.shape[:1]:
             instead = ""
-            if of_rows.ndim == 0:
+            if losses.ndim == 0:
                 instead = (
                     " A metric that is one number for all rows is a scorer: use "
                     f"PermutationImportance(scoring=make_scorer({self.name}, "
                     "greater_is_better=False))."
                 )
             raise ValueError(
-                f"`loss` must return one loss per row, shape ({len(of_y)},), got "
-                f"{of_rows.shape} from {self.name}.{instead}"
+                f"`loss` must return one loss per row, shape ({len(targets)},), got "
+                f"{losses.shape} from {self.name}.{instead}"
             )
-        of_rows = of_rows.astype(np.float64)
-        if not np.isfinite(of_rows.sum()) and not np.all(np.isfinite(of_rows)):
+        losses = losses.astype(np.float64)
+        if not np.isfinite(losses.sum()) and not np.all(np.isfinite(losses)):
             raise ValueError(
                 f"`loss` must return finite numbers, got NaN or infinity from "
                 f"{self.name}."
             )
-        return of_rows.reshape(n_rows, n_cells)
+        return losses.reshape(n_rows, n_cells)
 
 
 def loss_of_rows(loss, y, base):

@@ -318,8 +318,8 @@ def direction(curves, chances, size, levels=None):
     ends = np.flatnonzero(np.diff(levels)) + 1
     rise, spread = np.zeros((2, len(curves)))
     for part, p in zip(np.split(curves, ends, axis=1), np.split(chances, ends)):
-        of_part = _rise_and_spread(part, p)
-        rise, spread = rise + of_part[0], spread + of_part[1]
+        more = _rise_and_spread(part, p)
+        rise, spread = rise + more[0], spread + more[1]
     return _share(rise, spread, size)
 
 
@@ -371,10 +371,10 @@ def directions(orders, size, cell_of_value, curves):
     """
     result = np.full(curves.shape[:2], np.nan)
     curves = curves if cell_of_value is None else curves[..., cell_of_value]
-    for of_feature, curve, order in zip(result, curves, orders):
+    for signed, curve, order in zip(result, curves, orders):
         if order is not None:
             known, chances, levels = order
-            of_feature[:] = direction(curve[:, known], chances, size, levels)
+            signed[:] = direction(curve[:, known], chances, size, levels)
     return result
 
 

@@ -77,7 +77,7 @@ def response_of(model, form, table):
     return RESPONSES[type(form)](model, form, table)
 
 
-def lowered(model, table):
+def fast_response(model, table):
     """The unprobed fast response of a model, or NotReadable with the reason."""
     return response_of(model, read(model, table), table)
 
@@ -116,13 +116,13 @@ class Watched:
     weights: np.ndarray
 
     @cached_property
-    def lowered(self):
+    def fast_response(self):
         """The unprobed fast response, or NotReadable with the reason."""
-        return lowered(self.model, self.table)
+        return fast_response(self.model, self.table)
 
 
 def respond(watched, features):
-    """The response that serves a model: lowered and probed, or the black box.
+    """The response that serves a model: read and probed, or the black box.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def respond(watched, features):
     """
     model, n_outputs = watched.model, len(watched.base)
     try:
-        response = watched.lowered
+        response = watched.fast_response
         probe(response, watched, features)
         return response
     except NotReadable as declined:
@@ -155,8 +155,8 @@ def respond(watched, features):
                 "of float64: sums cancel, or the model uses single precision. The "
                 "slower black box is used."
             )
-    of_model = f"The {response.path} response of {type(model.estimator).__name__}"
-    warn(f"{of_model} {verb} its own {model.method} {how}", ResponseWarning)
+    which = f"The {response.path} response of {type(model.estimator).__name__}"
+    warn(f"{which} {verb} its own {model.method} {how}", ResponseWarning)
     return BlackBoxResponse(model, n_outputs, reason)
 
 
@@ -201,10 +201,10 @@ def probe(response, watched, features):
     some = list(_some_of_each_size(features))
     moves = [_probe_move(response, table, weights, feature) for feature in some]
     if response.inside:  # next to the thresholds that lie behind steps
-        inner, of_model, behind, feature_behind = response.inside(table)
+        inner, inner_model, behind, feature_behind = response.inside(table)
         alone = [e for e in map(feature_behind, some) if len(e.columns) == 1]
         if inner.critical_values and alone:
-            probe(inner, replace(watched, model=of_model, table=behind), alone)
+            probe(inner, replace(watched, model=inner_model, table=behind), alone)
     fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
     blocks = [(rows, move) for move in moves]
     own = BlackBoxResponse(watched.model, len(base)).curves_of(table, blocks)
@@ -217,9 +217,9 @@ def _some_of_each_size(features):
     for feature in features:
         by_size.setdefault(len(feature.columns), []).append(feature)
     at_most = max(1, FEATURES // len(by_size))
-    for of_size in by_size.values():
-        for e in spread_over(len(of_size), at_most):
-            yield of_size[e]
+    for alike in by_size.values():
+        for e in spread_over(len(alike), at_most):
+            yield alike[e]
 
 
 def _compare_curves(response, moves, fast, own, base):

@@ -199,17 +199,17 @@ class Sample:
         outcome.directions = None if curves is None else self.directions(curves)
         outcome.errors_per_output = errors[:, np.newaxis]
         if len(self.scale) > 1:
-            of_outputs = self.units.error(np.moveaxis(influences, 1, 0))
-            outcome.errors_per_output = of_outputs.T / self.scale
+            per_output = self.units.error(np.moveaxis(influences, 1, 0))
+            outcome.errors_per_output = per_output.T / self.scale
         if self.keep_rows:
             outcome.influences = psi
             if contributions is not None:
                 outcome.contributions = self.scaled_mean(contributions)
         return outcome
 
-    def scaled_mean(self, of_outputs):
+    def scaled_mean(self, per_output):
         """Mean over the outputs of numbers of rows (b, o, i), each by its scale."""
-        return np.einsum("boi,o->bi", of_outputs, 1.0 / (len(self.scale) * self.scale))
+        return np.einsum("boi,o->bi", per_output, 1.0 / (len(self.scale) * self.scale))
 
 
 class Reduction:

@@ -181,8 +181,8 @@ class Stopping:
         largest = np.fmax.reduce(self.outcome.importances.mean(axis=1))
         if self.tol != "auto":
             return np.full(len(self.outcome.importances), self.tol * largest)
-        of_sample = SHARE_OF_ERROR * self.outcome.standard_errors
-        return np.fmax(of_sample, SHARE_OF_LARGEST * largest)
+        tolerable = SHARE_OF_ERROR * self.outcome.standard_errors
+        return np.fmax(tolerable, SHARE_OF_LARGEST * largest)
 
     @property
     def precise(self):
@@ -331,8 +331,8 @@ def _one_by_one(draws, tasks, n_jobs):
     """Yield (feature, `DrawnRows`, draws made before) of all features of all tasks."""
     with closing(in_order(_drawn, tasks, (draws,), n_jobs)) as arriving:
         for (features, _, before, _), found in arriving:
-            for e, of_feature in zip(features, found):
-                yield e, of_feature, before
+            for e, found_draws in zip(features, found):
+                yield e, found_draws, before
 
 
 def _drawn(task, draws):
@@ -450,20 +450,20 @@ class RowDraws:
     def _of_all(self, finished, part, drawn):
         """The numbers with the error of drawing, and of all rows if they are kept."""
         m, n = len(drawn), len(self.order)
-        psi, of_rows = finished.influences, finished.contributions
-        if of_rows is None:
-            of_rows = finished.through_curves
+        psi, contributions = finished.influences, finished.contributions
+        if contributions is None:
+            contributions = finished.through_curves
         finished.through_curves = None
-        centred = of_rows - (of_rows @ part.weights)[:, np.newaxis]
+        centred = contributions - (contributions @ part.weights)[:, np.newaxis]
         left_out = (1 - m / n) * m / max(m - 1, 1)
         squares = left_out * (centred**2 @ part.weights**2)
         finished.monte_carlo_errors = np.sqrt(squares)
-        finished.n_draws = np.full(len(of_rows), m)
-        finished.largest_draw = np.abs(of_rows).max(axis=1)
+        finished.n_draws = np.full(len(contributions), m)
+        finished.largest_draw = np.abs(contributions).max(axis=1)
         # a row that was not drawn has 0, so that the weighted means are not biased
         often = part.weights / self.walk.weights[drawn]
-        every = np.zeros((2, len(of_rows), n))
-        every[:, :, drawn] = often * np.stack([psi, of_rows])
+        every = np.zeros((2, len(contributions), n))
+        every[:, :, drawn] = often * np.stack([psi, contributions])
         for psi, error in zip(every[0], finished.standard_errors):
             psi[:] = scaled_influences(psi, self.walk.units, error)
         errors, units = finished.standard_errors, self.walk.units

@@ -182,9 +182,9 @@ def reduced(reductions, shape):
     left = [reductions[r] for r, state in enumerate(states) if state is None]
     merging = [Merging() for _ in left]
     for part in shape.parts() if left else ():
-        for of_parts, state in zip(merging, reduced(left, part)):
-            of_parts.add(state)
-    merged = iter([of_parts.merged() for of_parts in merging])
+        for merger, state in zip(merging, reduced(left, part)):
+            merger.add(state)
+    merged = iter([merger.merged() for merger in merging])
     return [next(merged) if state is None else state for state in states]
 
 

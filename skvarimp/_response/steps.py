@@ -335,9 +335,9 @@ class Pieces(StepCurves, Chunk):
         self.positions, moved, _ = steps.pieces()
         self.moved = self.values = moved[np.newaxis]
 
-    def _on_pieces(self, of_cells):
+    def _on_pieces(self, numbers):
         """Sums over the cells of each piece, (n_rows, n_pieces)."""
-        below = running_sums(of_cells[0])
+        below = running_sums(numbers[0])
         return np.diff(below[self.positions], axis=1)
 
     @property
@@ -362,8 +362,8 @@ class Pieces(StepCurves, Chunk):
         n_cells, weights = self.steps.n_cells, self.margins.weights
         at = self.positions.ravel()
         sums = np.empty((1, values.shape[1], n_cells))
-        for o, of_output in enumerate(values[0]):
-            jumps = np.diff(of_output, axis=1, prepend=0.0, append=0.0)
+        for o, by_row in enumerate(values[0]):
+            jumps = np.diff(by_row, axis=1, prepend=0.0, append=0.0)
             jumps *= weights[:, np.newaxis]
             sums[0, o] = np.bincount(at, jumps.ravel(), n_cells + 1)[:n_cells]
         return np.cumsum(sums, axis=2, out=sums)

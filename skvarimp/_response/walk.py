@@ -189,8 +189,8 @@ class Walker:
         if move.parts is None:
             return self.reduced_along(move, rows, reductions)
         found = [
-            (self.reduced_along(of_part, rows.start + at, reductions), at, cells)
-            for of_part, at, cells in move.parts.split(move, walk.rows[rows])
+            (self.reduced_along(part_move, rows.start + at, reductions), at, cells)
+            for part_move, at, cells in move.parts.split(move, walk.rows[rows])
         ]
         every, places, cells = zip(*found)
         sizes = rows.stop - rows.start, move.n_cells
@@ -210,10 +210,10 @@ class Walker:
         shapes = self.response.shapes(walk.table, walk.rows[rows], move, margins)
         for shape in shapes:
             all_rows = shape.margins.n_rows == len(walk.rows)
-            for of_blocks, state in zip(merging, reduced(reductions, shape)):
+            for merger, state in zip(merging, reduced(reductions, shape)):
                 # the next block may have another basis
-                of_blocks.add(state if all_rows else state.on_cells())
-        return [of_blocks.merged() for of_blocks in merging]
+                merger.add(state if all_rows else state.on_cells())
+        return [merger.merged() for merger in merging]
 
 
 def _at_places(arrays, places, size):
@@ -257,10 +257,10 @@ def finished(walk, result):
     for state, reduction, scale in zip(
         states, walk.reductions_of(positions[0]), scales
     ):
-        of_one = reduction.finish(state, replace(sample, scale=scale))
-        if cells is not None and of_one.curves is not None:
-            of_one = replace(of_one, curves=of_one.curves[..., cells])
-        numbers.append(of_one)
+        outcome = reduction.finish(state, replace(sample, scale=scale))
+        if cells is not None and outcome.curves is not None:
+            outcome = replace(outcome, curves=outcome.curves[..., cells])
+        numbers.append(outcome)
     return positions, numbers
 
 
@@ -302,8 +302,8 @@ def sample_of(walk, moves, scale, cell_of_value=None):
 def unknown_outcomes(n_features, scales):
     """An `Outcome` of each reduction of each request, divided by `scales`; all NaN."""
     return [
-        [Outcome(np.full((n_features, len(scale)), np.nan)) for scale in of_request]
-        for of_request in scales
+        [Outcome(np.full((n_features, len(scale)), np.nan)) for scale in own_scales]
+        for own_scales in scales
     ]
 
 
@@ -327,10 +327,10 @@ def run_walk(walk, n_jobs=None, progress=None):
     until = nullcontext() if progress is None else progress.until_interrupted()
     arriving = finished_positions(replace(walk, final=True), n_jobs)
     with until, closing(arriving):
-        for positions, of_positions in arriving:
+        for positions, found in arriving:
             features = [p % walk.n_features for p in positions]
             request = positions[0] // walk.n_features
-            for outcome, numbers in zip(outcomes[request], of_positions):
+            for outcome, numbers in zip(outcomes[request], found):
                 outcome.store(features, numbers)
             if progress is not None and progress.step(len(positions)):
                 break
@@ -385,9 +385,9 @@ def _complete(waiting, results, n_all, n_rows):
     for positions, states in results:
         new = n_all, [Merging() for _ in states]
         n_left, merging = waiting.pop(positions, new)
-        for of_one, state in zip(merging, states):
-            of_one.add(state)
+        for merger, state in zip(merging, states):
+            merger.add(state)
         if n_left > n_rows:
             waiting[positions] = n_left - n_rows, merging
         else:
-            yield positions, [of_one.merged() for of_one in merging]
+            yield positions, [merger.merged() for merger in merging]

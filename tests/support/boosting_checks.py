@@ -14,7 +14,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model, rows_for
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.grid import make_move
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 
 FEATURES = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "two": [0, 3], "rest": [1, 2, 4]}
 
@@ -64,7 +64,7 @@ def check_curves(model, X, method="auto", features=None):
 def declined(model, X, method="auto"):
     """The reason for which a model is asked itself."""
     with pytest.raises(NotReadable) as reason:
-        lowered(Model(model, method), as_table(X))
+        fast_response(Model(model, method), as_table(X))
     return str(reason.value)
 
 
@@ -79,7 +79,7 @@ def check_in_double(model, X, method, grids=("all", 4)):
 
     problem = make_problem(outputs, X, None, weights(len(X)), "auto")
     problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
-    fast = lowered(own.model, problem.table)
+    fast = fast_response(own.model, problem.table)
     return check_response(problem, fast, FEATURES, list(grids), n_full=0)
 
 

@@ -86,16 +86,16 @@ class RememberedCurves(BlackBoxResponse):
 
 
 def problem_of(model, X, weights=None, method="auto"):
-    """The problem, any y, and the lowered response."""
+    """The problem, any y, and the fast response."""
     problem = make_problem(model, X, None, weights, method)
     problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
-    return problem, _probe.lowered(problem.model, problem.table)
+    return problem, _probe.fast_response(problem.model, problem.table)
 
 
 def check_equal(
     model, X, weights=None, method="auto", features=None, grids=None, n_full=1
 ):
-    """Assert that a lowered response equals the black box, see `walks_asked`.
+    """Assert that a fast response equals the black box, see `walks_asked`.
 
     Relative 1e-9 per feature plus 1e-12 of the response's scale.
     """

@@ -31,7 +31,7 @@ from skvarimp._compiled import use_compiled
 from skvarimp._data.table import resolve_features
 from skvarimp._measures.problem import Request, make_problem
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.walk import run_walk
 
@@ -283,7 +283,7 @@ def uneven(n):
 def walked(model, X, method="auto", features=FEATURES, weights=None, **kwargs):
     """(response, outcomes of some reductions) by the fast response."""
     problem = make_problem(model, X, None, weights, method)
-    fast = lowered(problem.model, problem.table)
+    fast = fast_response(problem.model, problem.table)
     table = problem.table
     features = resolve_features(features, table.names, table.n_columns)
     wanted = [

@@ -141,8 +141,8 @@ class _Search:
         key = level.segment[known] * shape[1] + code[known].astype(np.intp)
         left, weight = level.left[known], self.trees.weight[slots[known]]
         to_left, to_right, rows = (
-            np.bincount(key, of_row, shape[0] * shape[1]).reshape(shape)
-            for of_row in (weight * left, weight * ~left, np.ones(len(key)))
+            np.bincount(key, numbers, shape[0] * shape[1]).reshape(shape)
+            for numbers in (weight * left, weight * ~left, np.ones(len(key)))
         )
         goes_left = to_left >= to_right
         fewest = np.minimum((rows * goes_left).sum(1), (rows * ~goes_left).sum(1))
@@ -172,7 +172,7 @@ def _halves(signed, first):
     """W_left and W_right of the runs that begin at `first`."""
     halves = np.maximum(signed, 0), np.maximum(-signed, 0)
     sums = (np.add.reduceat(half, first.ravel()) / 2 for half in halves)
-    return (of_half.reshape(first.shape) for of_half in sums)
+    return (total.reshape(first.shape) for total in sums)
 
 
 class _Runs:

@@ -274,8 +274,8 @@ class ImpurityImportance(BaseImportance):
         return self.rows != "training"
 
     def _cannot_serve(self, estimator):
-        of_training, inside = self.rows == "training", named_inside(estimator)
-        if not (type(inside) in READERS if of_training else earns(inside)):
+        on_training, inside = self.rows == "training", named_inside(estimator)
+        if not (type(inside) in READERS if on_training else earns(inside)):
             return str(not_trees(type(inside).__name__))
         return not_bagged(inside) if self.rows == "oob" else None
 
@@ -328,8 +328,8 @@ class ImpurityImportance(BaseImportance):
         self : object
             The fitted instance.
         """
-        of_rows = {"sample_weight": sample_weight, "groups": groups}
-        X = self._started(estimator, X, y, of_rows, feature_names)
+        row_data = {"sample_weight": sample_weight, "groups": groups}
+        X = self._started(estimator, X, y, row_data, feature_names)
         self._fit(estimator, X, y, sample_weight, tree_weights, groups)
         return self
 
@@ -370,12 +370,10 @@ class ImpurityImportance(BaseImportance):
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
         places, credits = np.flatnonzero(kept), []
         some = table if kept.all() else table.take(places)
-        for ensemble, of_output in each_ensemble(estimator, target):
-            rows = rows_in_trees(ensemble, some, of_output[places], weights[places])
+        for ensemble, output in each_ensemble(estimator, target):
+            rows = rows_in_trees(ensemble, some, output[places], weights[places])
             if self.rows == "oob":
-                outside = out_of_bag_rows(
-                    ensemble, table, of_output, sample_weight, kept
-                )
+                outside = out_of_bag_rows(ensemble, table, output, sample_weight, kept)
                 rows.outside = outside
             credits.append(rows.credit(rows.sums()))
         credit = over_outputs(credits)

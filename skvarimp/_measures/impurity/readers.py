@@ -63,10 +63,10 @@ class Forest(TreeReader):
             return self._class_weight(self.estimator, y)
         y, factor = self._needed(y, f"class_weight={class_weight!r}"), 1.0
         for classes, column in zip(self.classes, as_columns(y).T):
-            of_class = compute_class_weight(
+            class_weights = compute_class_weight(
                 "balanced", classes=classes, y=column, sample_weight=weight
             )
-            factor = factor * of_class[np.searchsorted(classes, column)]
+            factor = factor * class_weights[np.searchsorted(classes, column)]
         return factor
 
 

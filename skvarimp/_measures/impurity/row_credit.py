@@ -227,9 +227,9 @@ class RowsInTrees:
         reached = np.zeros((len(self.groups), self.values.shape[1]))
         asked = np.zeros(self.values.shape)
         for group, at_leaf in zip(self.groups, reached):
-            of_group = asked[group]
-            self._climb_all(group, at_leaf, of_group, None)
-            asked[group] = of_group
+            group_asked = asked[group]
+            self._climb_all(group, at_leaf, group_asked, None)
+            asked[group] = group_asked
         return self.weights.sum(), reached, asked
 
     def credit(self, sums):
@@ -244,8 +244,8 @@ class RowsInTrees:
         n_outputs, width = len(self.outputs), self.codes.shape[1]
         change, centre = self._centred(total, reached, asked)
         earning = (asked * change)[:, self.below] / total
-        of_outputs = [earning[output].sum(axis=0) for output in self.outputs]
-        totals = [np.bincount(self.feature, one, width) for one in of_outputs]
+        earned = [earning[output].sum(axis=0) for output in self.outputs]
+        totals = [np.bincount(self.feature, one, width) for one in earned]
         rows, means = np.zeros(self.codes.shape), np.mean(totals, axis=0)
         for group in self.groups:
             at_split = centre[group].sum(axis=0) / n_outputs
@@ -286,10 +286,10 @@ class RowsInTrees:
         """Each tree's total as the mean of its rows, added up over the trees."""
         means, width = np.zeros(self.codes.shape), self.codes.shape[1]
         place = self.nodes.tree[self.below] * np.intp(width) + self.feature
-        of_trees = np.bincount(place, earning, len(self.outside) * width)
-        of_trees = of_trees.reshape(len(self.outside), width) * self.weights.sum()
-        for rows, of_tree in zip(self.outside, of_trees):
-            means[rows] += of_tree / self.weights[rows].sum() if len(rows) else 0.0
+        tree_sums = np.bincount(place, earning, len(self.outside) * width)
+        tree_sums = tree_sums.reshape(len(self.outside), width) * self.weights.sum()
+        for rows, total in zip(self.outside, tree_sums):
+            means[rows] += total / self.weights[rows].sum() if len(rows) else 0.0
         return means
 
     def _climb_all(self, group, one, each, earned):
@@ -321,8 +321,8 @@ class RowsInTrees:
     def _boosted(self, group):
         """The same for rows block by block, each through all stages."""
         loss, (n_rows, n_features) = self.loss, self.codes.shape
-        of_trees = np.any(self.values[group] != 0.0, axis=0)
-        trees = np.flatnonzero(np.logical_or.reduceat(of_trees, self.nodes.roots))
+        has_value = np.any(self.values[group] != 0.0, axis=0)
+        trees = np.flatnonzero(np.logical_or.reduceat(has_value, self.nodes.roots))
         stages = np.split(trees, np.flatnonzero(np.diff(self.form.stages[trees])) + 1)
         scores = self._scores(loss, group)
         known = loss.is_squared or scores.logistic
@@ -418,8 +418,8 @@ def climb(
             if uses:
                 size = residuals.at(i, feature, root)
                 if earned is None:
-                    for of_raw, asked in zip(each, size * weights[rows[i]]):
-                        of_raw += np.bincount(at, asked, len(one))
+                    for sums, asked in zip(each, size * weights[rows[i]]):
+                        sums += np.bincount(at, asked, len(one))
                 else:
                     earned[rows[i], feature] += np.sum(size * each[:, at], 0) - one[at]
             if adds:

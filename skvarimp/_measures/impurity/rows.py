@@ -52,7 +52,7 @@ def fit_training_rows(measure, estimator, X, y, sample_weight, tree_weights):
         )
     labels, table = set_columns(measure, estimator, X)
     more = sample_weight, tree_weights, len(labels)
-    tallies = [_tallied(measure, *of_output, table, *more) for of_output in outputs]
+    tallies = [_tallied(measure, *output, table, *more) for output in outputs]
     importances = np.column_stack([tally.importances() for tally in tallies])
     names = target_names(len(outputs), names_in(y))
     measure._store(importances, labels, ["y"] if len(outputs) == 1 else names)
@@ -119,10 +119,10 @@ def _search(measure, criterion, rules, tally, training):
             (columns, criterion, rules),
             measure.n_jobs,
         )
-        for _, of_batch in results:
-            for of_tree in of_batch:
-                tally.add(*of_tree)
-            if progress.step(len(of_batch)):
+        for _, batch in results:
+            for one_tree in batch:
+                tally.add(*one_tree)
+            if progress.step(len(batch)):
                 break
     if tally.n_trees < len(tables):
         warn(
@@ -315,8 +315,8 @@ def rows_in_trees(estimator, table, y, weights):
             f"The splits of this {type(estimator).__name__} cannot earn: {reason}. Use "
             "PermutationImportance, which asks the model itself."
         ) from None
-    of_shares = loss is not None and loss.gives_shares
-    target, outputs = _target(estimator, form, as_columns(y), of_shares)
+    in_shares = loss is not None and loss.gives_shares
+    target, outputs = _target(estimator, form, as_columns(y), in_shares)
     return RowsInTrees(form, loss, table, target, outputs, weights)
 
 
@@ -334,11 +334,11 @@ def _read(estimator, table):
     return read(Model(estimator), table)
 
 
-def _target(estimator, form, y, of_shares):
+def _target(estimator, form, y, in_shares):
     """y as the loss takes it, (n_raw, n_rows), and the raw outputs of each output."""
     n_columns, n_raw = y.shape[1], form.n_raw
     sizes = [1] * n_columns
-    if of_shares:
+    if in_shares:
         if y.dtype.kind not in "fiub" or not np.all((y >= 0) & (y <= 1)):
             raise ValueError(
                 "y must hold shares between 0 and 1 for a model that was fitted by "

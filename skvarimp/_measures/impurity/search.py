@@ -75,16 +75,16 @@ def search_batch(batch, columns, criterion, rules):
     decrease = trees.decrease
     if criterion is not None:
         decrease = criterion.primary_decreases(trees)
-    of_trees = np.split(decrease, trees.roots[1:])
+    decreases = np.split(decrease, trees.roots[1:])
     if rules is None:
-        return [(of_tree, None) for of_tree in of_trees]
+        return [(own, None) for own in decreases]
     found = find_surrogates(trees, columns, rules)
     if rules.criterion is None:  # the rpart convention
         found["decrease"] = found["association"] * decrease[found["node"]]
     ends = np.searchsorted(found["node"], trees.roots[1:])
     found["node"] -= trees.roots[trees.tree_of_node[found["node"]]].astype(np.int32)
     runs = zip(*(np.split(values, ends) for values in found.values()))
-    return [(d, dict(zip(found, run))) for d, run in zip(of_trees, runs)]
+    return [(d, dict(zip(found, run))) for d, run in zip(decreases, runs)]
 
 
 def find_surrogates(trees, columns, rules):

@@ -163,8 +163,8 @@ class TreeReader:
         table = self.tables[tree]
         leaves = np.flatnonzero(table.is_leaf)
 
-        def at_leaves(of_rows):
-            return np.bincount(training.leaf, of_rows, len(table.left))[leaves]
+        def at_leaves(amounts):
+            return np.bincount(training.leaf, amounts, len(table.left))[leaves]
 
         counted = training.weight != 0 if self.counted is None else self.counted
         count, weight = at_leaves(counted), at_leaves(training.weight)

@@ -53,9 +53,9 @@ def read(model, table):
         if not trees:
             raise NotReadable("the model has no trees")
         encoders = {}
-        for j, of_column in splits.items():
-            stub = _stub(content, of_column.values(), Path(folder) / "stub.json")
-            hashes = Hashes(stub, list(of_column), table.take([0]), j)
+        for j, by_hash in splits.items():
+            stub = _stub(content, by_hash.values(), Path(folder) / "stub.json")
+            hashes = Hashes(stub, list(by_hash), table.take([0]), j)
             _, donors = table.factorize([j])
             hashes.learn(_keys(table.column(j)[donors]), table.take(donors).native)
             encoders[j] = [hashes]

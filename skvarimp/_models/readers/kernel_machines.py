@@ -35,12 +35,12 @@ def _pairwise_weights(dual, n_support):
     against class l; row k, for those of class l, their weight against class k.
     """
     stops = np.cumsum(n_support)
-    of_class = [slice(stop - n, stop) for stop, n in zip(stops, n_support)]
+    vectors = [slice(stop - n, stop) for stop, n in zip(stops, n_support)]
     pairs = list(zip(*np.triu_indices(len(n_support), 1)))
     weights = np.zeros((dual.shape[1], len(pairs)))
     for column, (k, l) in enumerate(pairs):
-        weights[of_class[k], column] = dual[l - 1, of_class[k]]
-        weights[of_class[l], column] = dual[k, of_class[l]]
+        weights[vectors[k], column] = dual[l - 1, vectors[k]]
+        weights[vectors[l], column] = dual[k, vectors[l]]
     return weights
 
 

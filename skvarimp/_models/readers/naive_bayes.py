@@ -24,7 +24,7 @@ def above(threshold, weights, X, columns):
     return (threshold < dense(X)) @ weights[columns]
 
 
-def of_categories(tables, X, columns):
+def table_sums(tables, X, columns):
     """A part of an `Additive` form: what columns' categories, cut to integers, have.
 
     Parameters
@@ -34,8 +34,8 @@ def of_categories(tables, X, columns):
     X, columns : see `Additive`
     """
     places = np.arange(len(tables))[columns]
-    of_columns = zip(places, dense(X).astype(np.intp).T)
-    return sum(tables[j][column] for j, column in of_columns)
+    tables_and_codes = zip(places, dense(X).astype(np.intp).T)
+    return sum(tables[j][column] for j, column in tables_and_codes)
 
 
 def read_linear_naive_bayes(model, table):
@@ -70,7 +70,7 @@ def read_categorical_naive_bayes(model, table):
     form = _of_classes(model, constant, np.zeros((len(constant), table.n_columns)))
     contrast = _contrast(len(constant))
     tables = [dense(own).T @ contrast for own in estimator.feature_log_prob_]
-    return replace(form, parts=(partial(of_categories, tables),))
+    return replace(form, parts=(partial(table_sums, tables),))
 
 
 def _contrast(n_classes):

@@ -178,10 +178,10 @@ def _read_forest(estimator, method, table):
     link, n_classes = None, _n_classes(estimator)
     if n_classes and method == "predict":
         # sums, not means: whole numbers where leaves are pure, whose ties are exact
-        link, of_member, n = EachOutput(n_classes, LargestScore()), VOTES, 1
+        link, asked, n = EachOutput(n_classes, LargestScore()), VOTES, 1
     else:
-        of_member, n = method, len(estimator.estimators_)
-    trees = [read_trees(e, of_member, table).trees[0] for e in estimator.estimators_]
+        asked, n = method, len(estimator.estimators_)
+    trees = [read_trees(e, asked, table).trees[0] for e in estimator.estimators_]
     for tree in trees:
         tree.values = tree.values / n
     return Trees(trees, link=link)
@@ -350,7 +350,7 @@ def _hist_tree(predictor, columns, k, n_raw):
     nominal = nodes["is_categorical"].astype(bool) & ~leaf
     words = np.ascontiguousarray(predictor.raw_left_cat_bitsets, dtype="<u4")
     sets = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
-    of_node = zip(np.flatnonzero(nominal).tolist(), nodes["bitset_idx"][nominal])
+    node_sets = zip(np.flatnonzero(nominal).tolist(), nodes["bitset_idx"][nominal])
     count = nodes["count"].astype(np.intp)
     return Tree(
         np.where(leaf, -1, columns[np.where(leaf, 0, nodes["feature_idx"])]),
@@ -359,7 +359,7 @@ def _hist_tree(predictor, columns, k, n_raw):
         np.where(leaf, -1, nodes["right"].astype(np.intp)),
         nodes["missing_go_to_left"].astype(bool),
         in_column(nodes["value"], k, n_raw),
-        {node: sets[s].astype(bool) for node, s in of_node},
+        {node: sets[s].astype(bool) for node, s in node_sets},
         weight=count.astype(np.float64),
         count=count,
         # G_L^2 / H_L + G_R^2 / H_R - G^2 / H takes the place of the decrease: for a

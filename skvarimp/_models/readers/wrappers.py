@@ -84,14 +84,14 @@ def read_vote(model, table):
 def read_bagging(model, table):
     """Mean of the members' outputs, each on its own columns."""
     bagging, method = model.estimator, model.method
-    members, of_member = [], method
+    members, member_method = [], method
     if model.classifier and method != "decision_function":
         asked = hasattr(bagging.estimators_[0], "predict_proba")
-        of_member = "predict_proba" if asked else "predict"
+        member_method = "predict_proba" if asked else "predict"
     for member, columns in zip(bagging.estimators_, bagging.estimators_features_):
         if model.classifier and len(member.classes_) < len(bagging.classes_):
             raise NotReadable("a member of BaggingClassifier has not seen all classes")
-        members.append(_on_columns(Model(member, of_member), columns, table))
+        members.append(_on_columns(Model(member, member_method), columns, table))
     weights = np.ones(len(members))
     if model.classifier and method == "predict":
         return labels_of_sum(members, weights, len(bagging.classes_))
@@ -198,7 +198,7 @@ class Blocks(Link):
     def chain(self, scores, slopes):
         n = len(self.links)
         blocks = zip(self.links, np.split(scores, n), np.split(slopes, n))
-        return np.concatenate([link.chain(*of_block) for link, *of_block in blocks])
+        return np.concatenate([link.chain(own, slope) for link, own, slope in blocks])
 
 
 def read_stacking(model, table):

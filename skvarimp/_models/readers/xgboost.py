@@ -90,8 +90,8 @@ def _trees(learner, best):
     n_trees = rounds[-1 if best is None else best + 1]
     parameters = learner["learner_model_param"]
     n_raw = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
-    of_trees = zip(model["trees"][:n_trees], model["tree_info"], weights)
-    trees = [_tree(tree, group, n_raw, weight) for tree, group, weight in of_trees]
+    dumped = zip(model["trees"][:n_trees], model["tree_info"], weights)
+    trees = [_tree(tree, group, n_raw, weight) for tree, group, weight in dumped]
     if not trees:
         raise NotReadable("the model has no trees")
     return trees, np.searchsorted(rounds, np.arange(n_trees), side="right") - 1

@@ -104,8 +104,8 @@ class CombinedResponse(ScoreResponse):
 
     def at_cells(self, table, rows, moves, base, cells):
         each = zip(self.members, self._unmoved(table, rows))
-        of_members = [m.at_cells(table, rows, moves, own, cells) for m, own in each]
-        scores = np.concatenate(of_members, axis=1)
+        outputs = [m.at_cells(table, rows, moves, own, cells) for m, own in each]
+        scores = np.concatenate(outputs, axis=1)
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
             result[m] = self.linked(scores[m], table, rows, move, cells[m])
@@ -125,7 +125,7 @@ class CombinedResponse(ScoreResponse):
             sum(c.cell for c in each) + 1.0,
             sum(joint) + 1.0,
         )
-        if any(of_member.cell for of_member in each):
+        if any(costs_of_one.cell for costs_of_one in each):
             return costs
         # the members' steps are brought together and formed again
         return replace(costs, row=2.5 * costs.row, cell=0.0)

@@ -51,11 +51,11 @@ class FewValues:
         held = np.diff(part.indptr)
         column = np.repeat(np.arange(len(columns)), held)
         partly = np.flatnonzero(held < n)  # where some rows hold the 0 of no entry
-        of_all = np.concatenate([column, partly])
+        columns_of_entries = np.concatenate([column, partly])
         data = np.append(part.data.astype(np.float64), np.zeros(len(partly)))
-        cell, n_cells, order = _cells(of_all, data, len(columns))
+        cell, n_cells, order = _cells(columns_of_entries, data, len(columns))
         values = np.empty((len(columns), n_cells.max(initial=1)))
-        values[of_all[order], cell[order]] = data[order]
+        values[columns_of_entries[order], cell[order]] = data[order]
         zero = np.full(len(columns), -1)
         zero[partly] = cell[len(column) :]
         codes = np.repeat(zero[:, np.newaxis], n, axis=1)
@@ -105,9 +105,9 @@ def numbers_of_values(X):
         column = np.repeat(np.arange(len(held[some])), held[some])
         partly = np.flatnonzero(held[some] < X.shape[0])
         data = X.data[X.indptr[start] : X.indptr[start] + len(column)]
-        of_all = np.concatenate([column, partly])
+        columns_of_entries = np.concatenate([column, partly])
         data = np.append(data, np.zeros(len(partly)))
-        result[some] = _cells(of_all, data, len(held[some]))[1]
+        result[some] = _cells(columns_of_entries, data, len(held[some]))[1]
     return np.maximum(result, 1)
 
 

@@ -92,8 +92,8 @@ class KernelResponse(ScoreResponse):
         """Compute scores at each of the values; arguments as of `scores_at`."""
         scores = np.empty((self.n_scores, len(rows), len(values)))
         scores[:] = self.intercept[:, np.newaxis, np.newaxis]
-        for part, cells, of_part in self._parts(table, rows, columns, values):
-            scores[:, part, cells] += of_part(None)
+        for part, cells, sums_of in self._parts(table, rows, columns, values):
+            scores[:, part, cells] += sums_of(None)
         return scores
 
     def mean_curves(self, table, rows, weights, move, base):
@@ -105,8 +105,8 @@ class KernelResponse(ScoreResponse):
         if not self.kernel.separable:
             at, basis = self.nodes_of(table, columns, values)
         mean = np.zeros((self.n_scores, len(at)))
-        for part, cells, of_part in self._parts(table, rows, columns, at):
-            mean[:, cells] += of_part(weights[part])[:, 0]
+        for part, cells, sums_of in self._parts(table, rows, columns, at):
+            mean[:, cells] += sums_of(weights[part])[:, 0]
         mean = mean if basis is None else mean @ basis.T
         unmoved = self.intercept * weights.sum() - base @ weights
         return mean + unmoved[:, np.newaxis]
@@ -144,8 +144,8 @@ class KernelResponse(ScoreResponse):
         Yields
         ------
         rows, cells : slice
-        of_part : callable
-            of_part(None) is (n_scores, n_rows, n_cells), of_part(weights) the
+        sums_of : callable
+            sums_of(None) is (n_scores, n_rows, n_cells), sums_of(weights) the
             weighted sum over the rows, (n_scores, 1, n_cells).
         """
         S = self.form.support_like(table.take([0]).numeric())

@@ -108,8 +108,9 @@ class LinearResponse(ProjectionResponse):
             parts = partial(Response.shapes, self, table, rows, move, margins)
             yield StraightLines(margins, parts, t[np.newaxis], s[np.newaxis], slope)
         elif known and one_position and self.link in (EXPONENTIAL, LOGISTIC):
-            for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
-                yield self._lines(table, rows[part], move, of_part, straight)
+            step = at_once(TYPICAL_NODES * self.n_outputs)
+            for part, some_margins in margins.parts(step):
+                yield self._lines(table, rows[part], move, some_margins, straight)
         else:
             yield from super().shapes(table, rows, move, margins)
 
@@ -193,8 +194,8 @@ class LabelResponse(LinearResponse):
         if steps is None:
             yield from super().shapes(table, rows, move, margins)
             return
-        for part, of_part in margins.parts(at_once(LOOKS * self.n_scores)):
-            yield StepCurves(of_part, steps(rows[part], of_part.base[0]))
+        for part, some_margins in margins.parts(at_once(LOOKS * self.n_scores)):
+            yield StepCurves(some_margins, steps(rows[part], some_margins.base[0]))
 
     def costs(self):
         call = super().costs().call

@@ -161,7 +161,7 @@ def finish_lines(walk, positions, columns, slopes):
         finished = reduction.finish(state, sample)
         if finished.curves is not None:
             curves = lines.by_value(finished.curves)
-            finished.curves = [curve[:, of_one] for curve, of_one in zip(curves, new)]
+            finished.curves = [curve[:, cells] for curve, cells in zip(curves, new)]
         result.append(finished)
     return result
 
@@ -203,29 +203,29 @@ class StoredUnits(Units):
         whole = units.sums(units.weights)
         seen = whole[groups[first]]
         held = np.bincount(inverse, weights[stored], len(first))
-        for power, of_power in zip((2, 3), rest):
-            of_power.ravel()[places] = np.maximum(seen - held, 0.0)
-            of_seen = np.bincount(column[first], seen**power, len(columns))
-            unseen = np.maximum(np.sum(whole**power) - of_seen, 0.0)
-            of_power[:, 0] = unseen ** (1.0 / power)
+        for power, rest_of_power in zip((2, 3), rest):
+            rest_of_power.ravel()[places] = np.maximum(seen - held, 0.0)
+            seen_sums = np.bincount(column[first], seen**power, len(columns))
+            unseen = np.maximum(np.sum(whole**power) - seen_sums, 0.0)
+            rest_of_power[:, 0] = unseen ** (1.0 / power)
         weights = np.where(stored, weights, 0.0)
         return cls(units.n, weights, weights, place=place, rest=rest)
 
     def weighted_sums(self, influences, power=2):
         stored = (self.weights * influences).reshape(-1, self.place.size)
         where = self.place.ravel()
-        sums = [np.bincount(where, of_one, len(where)) for of_one in stored]
-        of_zero = self.rest[power - 2] * influences[..., :1]
-        return np.reshape(sums, influences.shape) + of_zero
+        sums = [np.bincount(where, values, len(where)) for values in stored]
+        at_zero = self.rest[power - 2] * influences[..., :1]
+        return np.reshape(sums, influences.shape) + at_zero
 
 
-def _norms(of_rows, of_cells, power):
+def _norms(numbers, sums, power):
     """`Units.weights` (2) or `Units.thirds` (3) of stored values, a row each.
 
     They stand after that of all other rows.
     """
-    norms = of_cells.copy()
-    rest = np.sum(of_rows**power) - np.sum(of_cells[:, 1:] ** power, axis=1)
+    norms = sums.copy()
+    rest = np.sum(numbers**power) - np.sum(sums[:, 1:] ** power, axis=1)
     rest = np.maximum(rest, 0.0) ** (1.0 / power)
-    norms[:, 0] = np.where(of_cells[:, 0] > 0, rest, 0.0)
+    norms[:, 0] = np.where(sums[:, 0] > 0, rest, 0.0)
     return norms

@@ -167,18 +167,19 @@ class ScoreResponse(Response):
             yield from super().shapes(table, rows, move, margins)
             return
         columns, values = list(move.feature.columns), numeric_values(move)[:, 0]
-        for part, of_part in margins.parts(at_once(TYPICAL_NODES * self.n_outputs)):
-            of_rows = rows[part]
+        step = at_once(TYPICAL_NODES * self.n_outputs)
+        for part, some_margins in margins.parts(step):
+            some_rows = rows[part]
 
-            def evaluate(at, which, of_rows=of_rows):
+            def evaluate(at, which, some_rows=some_rows):
                 at = at[:, np.newaxis]
                 with np.errstate(over="ignore"):
-                    scores = self.scores_at(table, of_rows[which], columns, at)
+                    scores = self.scores_at(table, some_rows[which], columns, at)
                     return self.link(scores)[0][np.newaxis]
 
-            parts = partial(Response.shapes, self, table, of_rows, move, of_part)
-            all_rows = len(of_rows) == table.n_samples
-            yield Basis(of_part, values[np.newaxis], evaluate, parts, all_rows)
+            parts = partial(Response.shapes, self, table, some_rows, move, some_margins)
+            all_rows = len(some_rows) == table.n_samples
+            yield Basis(some_margins, values[np.newaxis], evaluate, parts, all_rows)
 
     def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
         offered = not grouped and reduction is not None

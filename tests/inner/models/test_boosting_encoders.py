@@ -7,7 +7,7 @@ from boosting_models import CAT, frame
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.trees import place_among, recoded, without_marker
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 
 
 def test_categories_of_catboost_met_later():
@@ -17,12 +17,12 @@ def test_categories_of_catboost_met_later():
     options = {**CAT, "cat_features": [1, 2, 3], "one_hot_max_size": 9}
     model = cat.CatBoostRegressor(**options).fit(X, y)
     few = X[X["colour"] != "red"].reset_index(drop=True)
-    trees = lowered(Model(model), as_table(few)).trees
+    trees = fast_response(Model(model), as_table(few)).trees
     feature = trees.columns.tolist().index(1)
     own, other = np.array(["red", "blue", "new"], dtype=object), np.array(X["colour"])
     codes = trees.codes(feature, own)
     assert len(set(codes.tolist())) == 3
-    reading_all = lowered(Model(model), as_table(X)).trees
+    reading_all = fast_response(Model(model), as_table(X)).trees
     np.testing.assert_array_equal(
         trees.codes(feature, other), reading_all.codes(feature, other)
     )

@@ -17,7 +17,7 @@ from response_oracle import check_equal
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.registry import REGISTRY
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 
 
 @pytest.mark.parametrize("library", CASES)
@@ -32,7 +32,7 @@ def test_values_at_thresholds_and_next_to_them(library):
     """In single and in double precision, on the very threshold and beside it."""
     X, y = data(120)
     model, _ = CASES[library]["squares"](library_of(library), X, y)
-    response = lowered(Model(model), as_table(X))
+    response = fast_response(Model(model), as_table(X))
     for j in (0, 3):
         critical = response.critical_values(j)
         X[:, j] = np.resize(critical, len(X))

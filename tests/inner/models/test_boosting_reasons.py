@@ -10,7 +10,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._models.readers import xgboost as _tree_readers_xgboost
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 
 
 def test_what_xgboost_models_decline_for():
@@ -37,7 +37,7 @@ def test_what_xgboost_models_decline_for():
     model = xgb.XGBRegressor(**XGB).fit(unknown, y)
     unknown["a"] = pd.Categorical(np.where(X[:, 0] > 0, "p", "n"))
     with pytest.raises(NotReadable, match="does not know"):
-        lowered(Model(model), as_table(unknown))
+        fast_response(Model(model), as_table(unknown))
 
 
 def test_a_wrong_reading_is_noticed_whatever_the_rounding(monkeypatch):
@@ -49,7 +49,7 @@ def test_a_wrong_reading_is_noticed_whatever_the_rounding(monkeypatch):
     model = xgb.XGBRegressor(**options, tree_method="exact")
     model.fit(X, X[:, 0] > 1)
     X = np.where(X > 1, 1.5, X)
-    lowered(Model(model), as_table(X))
+    fast_response(Model(model), as_table(X))
     monkeypatch.setattr(_tree_readers_xgboost.np, "nextafter", lambda x, _: x)
     assert "other leaves" in declined(model, X)
 

@@ -17,7 +17,7 @@ from skvarimp import SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._models.registry import REGISTRY, UNREAD
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 
 
 def module_of_site(name):
@@ -109,7 +109,7 @@ LIGHT = [
 def test_the_table_names_the_path_taken(row, table):
     """Of every estimator that is no other one's search or ensemble."""
     model, path = Model(fitted(row)), table[row.package, row.name]
-    taken = lowered(model, as_table(X)).path
+    taken = fast_response(model, as_table(X)).path
     if not path.startswith("that of"):  # the estimators inside
         own = path.partition(",")[0]
         assert re.match(LINEAR_TOO.get(own, own), taken)

@@ -28,7 +28,7 @@ from skvarimp._models.model import Model
 from skvarimp._models.tree_table import TreeTable
 from skvarimp._models.trees import Encoding, Tree
 from skvarimp._response.grid import make_move
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.trees import pieces as pieces_of_trees
 from skvarimp._response.responses.trees import response
 from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
@@ -43,7 +43,7 @@ def outcomes(model, X, method, features, weights, y=None):
     problem = make_problem(model, X, y, weights, method)
     if y is None:
         problem.y = np.random.RandomState(5).randn(*problem.base.T.shape)
-    fast = lowered(problem.model, problem.table)
+    fast = fast_response(problem.model, problem.table)
     table = problem.table
     features = resolve_features(features, table.names, table.n_columns)
     asked = walks_asked(problem, features, ["all", 4], 2)
@@ -133,7 +133,7 @@ def test_equal_grids_of_one_feature_share_a_strip():
     X, y = frame()
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
     table = as_table(X)
-    trees = lowered(Model(model.fit(X, y)), table)
+    trees = fast_response(Model(model.fit(X, y)), table)
     weights, codes, members = np.full(len(X), 1 / len(X)), trees.codes.rows(table), []
     for name in ("number", "rank", "colour", "yes"):
         (feature,) = resolve_features([name], table.names, table.n_columns)

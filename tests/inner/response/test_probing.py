@@ -20,7 +20,7 @@ from skvarimp._models.model import Model
 from skvarimp._models.readers import sklearn_trees as _tree_readers
 from skvarimp._response import probe as _probe
 from skvarimp._response.grid import make_move
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.responses.networks import kinked_curves
@@ -120,7 +120,7 @@ def test_what_a_response_remembers_is_not_sent():
     """To a worker goes what it was made of, and no table of n rows by support."""
     model = SVR().fit(X, Y > 0)
     many = as_table(np.random.RandomState(1).randn(3000, 3))
-    response = lowered(Model(model), many)
+    response = fast_response(Model(model), many)
     before = len(pickle.dumps(response))
     move = make_move(many, np.full(3000, 1 / 3000), Feature("x0", (0,)), 50)
     rows = np.arange(3000)

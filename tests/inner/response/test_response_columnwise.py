@@ -70,7 +70,7 @@ def stand_in(model, form, table):
 
 
 @pytest.fixture
-def neighbours_lowered(monkeypatch):
+def neighbours_read(monkeypatch):
     """Enter nearest neighbours in the registry for the time of a test."""
     monkeypatch.setattr(_readers, "_stand_in", lambda *_: StandIn(), raising=False)
     monkeypatch.setitem(_probe.RESPONSES, StandIn, stand_in)
@@ -171,7 +171,7 @@ def both(model, X, y, contrast="pairs", **kwargs):
     return fast
 
 
-@pytest.mark.usefixtures("neighbours_lowered")
+@pytest.mark.usefixtures("neighbours_read")
 @pytest.mark.parametrize("name", half(FRAME_STEPS))
 def test_frames_through_column_transformers(name):
     """Single columns and a group across the two parts."""
@@ -220,7 +220,7 @@ ARRAY_STEPS = {
 }
 
 
-@pytest.mark.usefixtures("neighbours_lowered")
+@pytest.mark.usefixtures("neighbours_read")
 @pytest.mark.parametrize("name", half(ARRAY_STEPS))
 def test_array_steps(name):
     """Every column-wise transformer of numbers, all kinds of grid."""
@@ -234,7 +234,7 @@ def test_array_steps(name):
         both(model, X, y, grid=grid)
 
 
-@pytest.mark.usefixtures("neighbours_lowered")
+@pytest.mark.usefixtures("neighbours_read")
 def test_votes_searches_frozen_and_transformed_targets():
     """The estimators around others."""
     random = np.random.RandomState(0)
@@ -271,7 +271,7 @@ def minus_mean(X):
     return X - X.mean(axis=0)
 
 
-@pytest.mark.usefixtures("neighbours_lowered")
+@pytest.mark.usefixtures("neighbours_read")
 @pytest.mark.parametrize(
     ("model", "reason"),
     [

@@ -268,7 +268,7 @@ SINGLE = X.astype(np.float32)
     ids=["single", "centred in single", "object"],
 )
 def test_declines_with_a_reason(model, X, reason):
-    """What would be computed otherwise than by the model is not lowered."""
+    """What would be computed otherwise than by the model has no fast response."""
     with pytest.raises(NotReadable, match=reason):
         problem_of(model, X)
     imp = SensitivityImportance(scale=None).fit(model, X)

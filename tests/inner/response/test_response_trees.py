@@ -48,7 +48,7 @@ from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 
 ONE_OF_EACH = {name.split()[0].strip(","): name for name in MODELS}.values()
 
@@ -169,7 +169,7 @@ def test_values_at_thresholds_and_next_to_them(kind):
     else:
         model = HistGradientBoostingRegressor(max_iter=20).fit(X, y)
     table = as_table(X)
-    fast = lowered(Model(model), table)
+    fast = fast_response(Model(model), table)
     for column in (0, 4):
         critical = fast.critical_values(column)
         assert len(critical) > 3
@@ -180,7 +180,7 @@ def test_grid_values_are_rounded_as_x_stores_them():
     """Histogram boosting on single-precision X sees single-precision grid values."""
     X, y, _ = data(60)
     model = HistGradientBoostingRegressor(max_iter=8, min_samples_leaf=2).fit(X, y)
-    thresholds = lowered(Model(model), as_table(X)).critical_values(0)
+    thresholds = fast_response(Model(model), as_table(X)).critical_values(0)
     grids = ["equidistant", {"x0": thresholds}]
     check_equal(model, X.astype(np.float32), None, "auto", [0, [0, 4]], grids)
 
@@ -272,7 +272,7 @@ def assert_declined(model, X, reason="", replace=False):
         member.predict = lambda X: np.zeros(len(X))
         reason = "predict of this instance was replaced"
     with pytest.raises(NotReadable, match=reason):
-        lowered(Model(model), as_table(X))
+        fast_response(Model(model), as_table(X))
     path = SensitivityImportance(scale=None, grid=2).fit(model, X).response_path_
     assert path.startswith("black box (")
 

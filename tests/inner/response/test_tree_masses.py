@@ -16,7 +16,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response.conditional import product_move
 from skvarimp._response.grid import Feature, make_move
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.trees import masses, means, walks
 from skvarimp._response.responses.trees import response as trees_response
 
@@ -81,7 +81,7 @@ def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
     monkeypatch.setenv("SKVARIMP_COMPILED", engine)
     monkeypatch.setattr(trees_response, "counts_masses", lambda *_: True)
     table, model = as_table(X), MODELS[name]
-    response = lowered(Model(model), table)
+    response = fast_response(Model(model), table)
     weights, moves = WEIGHTS[weighted], moves_of(weighted)
     base = np.atleast_2d(model.predict(X).T)
     rows = np.arange(120)

@@ -25,7 +25,7 @@ from skvarimp._response import grid as _grid
 from skvarimp._response import probe as _probe
 from skvarimp._response import steps as _steps
 from skvarimp._response.grid import make_move
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.trees import curves, groups
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
@@ -176,6 +176,6 @@ def test_evaluations_state_an_honest_cost():
     model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
     imp = SensitivityImportance().fit(model, X, y)
     assert (imp.estimation_, imp.response_path_) == ("exact", path_of_trees())
-    response = lowered(Model(model), as_table(X))
+    response = fast_response(Model(model), as_table(X))
     assert response.evaluations(100, 1) < response.evaluations(100, 1000)
     assert response.evaluations(200, 10**6) == 2 * response.evaluations(100, 10**6)

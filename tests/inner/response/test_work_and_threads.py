@@ -27,7 +27,7 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response import probe as _probe
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.probe import lowered
+from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.trees.walks import TreeWalker
@@ -67,7 +67,7 @@ def counting(monkeypatch, owner, name, size):
 def test_some_features_cost_their_share(model, owner, name, monkeypatch):
     """Responses formed for single features add up to those formed for all of them."""
     if owner is ProjectionResponse:
-        owner = next(c for c in type(lowered_of(model)).__mro__ if name in vars(c))
+        owner = next(c for c in type(fast_of(model)).__mro__ if name in vars(c))
     monkeypatch.setattr(_probe, "probe", lambda *_: None)  # once per fit
     seen = counting(monkeypatch, owner, name, np.size)
     costs = []
@@ -80,9 +80,9 @@ def test_some_features_cost_their_share(model, owner, name, monkeypatch):
     assert sum(costs[:-1]) == costs[-1]
 
 
-def lowered_of(model):
+def fast_of(model):
     """The fast response of a model."""
-    return lowered(Model(model), as_table(X))
+    return fast_response(Model(model), as_table(X))
 
 
 def test_some_features_cost_compiled_kernels_their_share():
@@ -92,7 +92,7 @@ def test_some_features_cost_compiled_kernels_their_share():
     from skvarimp._response.grid import make_move
     from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 
-    response = lowered_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
+    response = fast_of(GradientBoostingRegressor(n_estimators=20).fit(X, Y))
     table, weights = as_table(X), np.full(len(X), 1 / len(X))
     members = []
     for e, feature in enumerate(SensitivityImportance()._set_features(table, None)):
@@ -135,7 +135,7 @@ def test_replaced_parts_take_the_black_box():
     target.fit(X, Y).transformer_.inverse_transform = lambda rows: rows - rows[::-1]
     for model in (forest, scaled, target):
         with pytest.raises(NotReadable, match=r"replaced|element-wise"):
-            lowered_of(model)
+            fast_of(model)
         measure = SensitivityImportance(scale=None, estimation="exact")
         assert measure.fit(model, X).response_path_.startswith("black box")
 

@@ -226,8 +226,8 @@ class Linked:
             result, response = self.link.decided(total), self.response
             black_box = BlackBoxResponse(response.model, response.n_outputs)
             unsure = np.flatnonzero(self.link.lead(total) <= response.doubt)
-            for at, *of_move in asked(unsure):
-                known = black_box.at(self.table, self.rows[rows[at]], *of_move)
+            for at, *cells_asked in asked(unsure):
+                known = black_box.at(self.table, self.rows[rows[at]], *cells_asked)
                 result[:, at] = known
         return result - self.unmoved.take(rows, axis=1)
 

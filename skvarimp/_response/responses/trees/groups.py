@@ -47,11 +47,11 @@ def moved_together(table, features, cells, codes):
     """
     moving = np.zeros(len(table.columns), dtype=bool)
     moving[features] = True
-    of_cells = np.zeros((len(cells), len(moving)), dtype=codes.dtype)
-    of_cells[:, features] = cells
+    cell_codes = np.zeros((len(cells), len(moving)), dtype=codes.dtype)
+    cell_codes[:, features] = cells
     if rows_reach_fewer(table, moving):
-        return _over_leaves(table, moving, codes, of_cells, moving)
-    moved = _over_leaves(table, ~moving, of_cells, codes, moving).transpose(0, 2, 1)
+        return _over_leaves(table, moving, codes, cell_codes, moving)
+    moved = _over_leaves(table, ~moving, cell_codes, codes, moving).transpose(0, 2, 1)
     moved -= table.raw(codes, table.trees_with(moving))[:, :, np.newaxis]
     # a row moved to its own values is exactly where it was
     own = _key(codes[:, features])[:, np.newaxis] == _key(cells)
@@ -105,8 +105,8 @@ def _over_leaves(table, free, codes, others, moving):
                 if np.any(edge[some] >= 0):
                     meets &= table.admits(edge[some], feature, others[:, feature])
             meets = meets.astype(np.float64)
-            for of_output, of_leaves in zip(result, reached):
-                of_output[part] += of_leaves[:, some] @ meets
+            for sums, leaf_values in zip(result, reached):
+                sums[part] += leaf_values[:, some] @ meets
     return result
 
 
@@ -162,8 +162,8 @@ class TreeCoalitions(Coalitions):
         for root, part in zip(self.trees.roots, family.parts):
             means = [self._passed(s, weights, np.array([root])) for s in part.sets]
             found = part.components(np.stack(means) - means[0])
-            for members, of_set in zip(part.sets, found):
-                result[place[members]] += of_set
+            for members, mean in zip(part.sets, found):
+                result[place[members]] += mean
         return result
 
     def means(self, known):

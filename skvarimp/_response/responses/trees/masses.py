@@ -168,14 +168,14 @@ def count_masses(paths, codes, weights, masses, roots=None):
         return
 
     def counted(some):
-        own = [np.zeros_like(of_order) for of_order in masses]
+        own = [np.zeros_like(mass) for mass in masses]
         lists = _kernel_lists(paths, codes, some, len(masses), roots)
         MASSES.count_masses(*lists, own, None if weights is None else weights[some])
         return own
 
     for own in in_threads(counted, _slices(paths.table, codes)):
-        for of_order, more in zip(masses, own):
-            of_order += more
+        for mass, more in zip(masses, own):
+            mass += more
 
 
 def add_found(paths, codes, amounts, sums, roots=None):
@@ -198,9 +198,9 @@ def add_found(paths, codes, amounts, sums, roots=None):
         return
     for leaf, violated, rows in _lists(paths, codes, 1, roots):
         first, last = paths.first(1)[leaf : leaf + 2]
-        of_leaf = amounts[len(violated)]
+        amount = amounts[len(violated)]
         for s in [first + violated[0]] if violated else range(first, last):
-            sums[paths.features[s]][:, rows] += of_leaf[:, [s]]
+            sums[paths.features[s]][:, rows] += amount[:, [s]]
 
 
 def pass_on(table, free, brought, found, roots=None):
@@ -223,8 +223,8 @@ def pass_on(table, free, brought, found, roots=None):
     """
     (codes, amounts), (codes_of_others, sums) = brought, found
     masses = np.zeros((len(amounts), len(table.feature)))
-    for of_leaves, of_rows in zip(masses, np.ascontiguousarray(amounts)):
-        count_masses(FreePaths(table, free), codes, of_rows, [of_leaves], roots)
+    for leaf_masses, own_amounts in zip(masses, np.ascontiguousarray(amounts)):
+        count_masses(FreePaths(table, free), codes, own_amounts, [leaf_masses], roots)
     held = (masses * table.values)[np.newaxis]
     add_found(FreePaths(table, ~free), codes_of_others, held, sums[np.newaxis], roots)
 

@@ -66,7 +66,7 @@ class Means:
         if np.all(weights == weights[0]):  # numbers of rows are exact
             weights, unit = None, weights[0]
         count_masses(paths, codes, weights, self.masses)
-        self.masses = [unit * of_order for of_order in self.masses]
+        self.masses = [unit * mass for mass in self.masses]
         self.values = paths.values
         self._sets, self._alone = {}, {}
 
@@ -140,8 +140,8 @@ class Means:
             inside = 2 * inside[each] + (turn > 0)
         shape = [member.n_cells for member in members]
         sums = [
-            np.bincount(place, sign * of_raw[inside, which], np.prod(shape))
-            for of_raw in amounts
+            np.bincount(place, sign * amount[inside, which], np.prod(shape))
+            for amount in amounts
         ]
         sums = np.reshape(sums, (len(amounts), *shape))
         for axis in range(1, sums.ndim):
@@ -165,8 +165,8 @@ def counts_masses(response, n_rows, n_features):
     if response.link is not None or not 0 < n_features <= ORDER:
         return False
     n_leaves = np.count_nonzero(response.trees.feature < 0)
-    of_leaf = n_rows * len(response.trees.roots) / n_leaves
-    return response.compiled or of_leaf >= ROWS_OF_LEAF
+    visits_of_leaf = n_rows * len(response.trees.roots) / n_leaves
+    return response.compiled or visits_of_leaf >= ROWS_OF_LEAF
 
 
 class Averaged:
@@ -210,19 +210,19 @@ class Averaged:
         features, codes = response.codes.grid(self.table, move)
         if not features:
             return np.zeros((response.n_outputs, move.n_cells))
-        of_group = self.table, self.rows, self.weights, features, codes
+        given = self.table, self.rows, self.weights, features, codes
         if len(features) > self.order:
-            return mean_of_group(response, *of_group)
+            return mean_of_group(response, *given)
         members = []
-        for feature, of_feature in zip(features, codes.T[:, :, np.newaxis]):
-            key = feature, of_feature.tobytes()
+        for feature, own_codes in zip(features, codes.T[:, :, np.newaxis]):
+            key = feature, own_codes.tobytes()
             if key not in self._members:
-                self._members[key] = TreeMove(trees, 0, move, [feature], of_feature)
+                self._members[key] = TreeMove(trees, 0, move, [feature], own_codes)
             members.append(self._members[key])
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
         means = self.means_of(features)
         if means is None or n_cells > numbers_at_once(HELD):
-            return mean_of_group(response, *of_group)
+            return mean_of_group(response, *given)
         mean = means.mean(members)
         return mean[(slice(None), *(member.cell_of_value for member in members))]
 
@@ -239,9 +239,9 @@ def mean_of_group(response, table, rows, weights, features, codes):
     asking = trees.trees_with(free)
     mean = np.zeros((trees.n_raw, len(cells)))
     own = response.codes.by_feature(table, rows)
-    of_cells = np.zeros((len(free), len(cells)), dtype=own.dtype)
-    of_cells[features] = cells.T
-    brought, found = (own, weights[np.newaxis]), (of_cells, mean)
+    cell_codes = np.zeros((len(free), len(cells)), dtype=own.dtype)
+    cell_codes[features] = cells.T
+    brought, found = (own, weights[np.newaxis]), (cell_codes, mean)
     pass_on(trees, free, brought, found, trees.roots[asking])
     mean -= (trees.raw(own.T, asking) @ weights)[:, np.newaxis]
     return mean[:, cell_of_value]
@@ -332,13 +332,13 @@ def products(response, codes, members, slopes):
     table, moves = response.trees, [member.feature for member in members]
     moving, total = np.zeros((2, table.n_raw, len(table.columns)))
     moving[:, moves] = 1.0
-    of_edges = np.zeros((table.n_raw, len(table.feature)))
+    edge_slopes = np.zeros((table.n_raw, len(table.feature)))
     for member, slope in zip(members, slopes):
-        of_edges[:, table.edges_on(member.feature)] = _over_edges(member, slope)
+        edge_slopes[:, table.edges_on(member.feature)] = _over_edges(member, slope)
         total[:, member.feature] = slope.sum(axis=1)
     paths = Paths(table, moving[0] > 0)
     value = paths.values[:, paths.sets(1)[0]]
-    met = of_edges[:, paths.edges]
+    met = edge_slopes[:, paths.edges]
     amounts = np.empty((2, *value.shape))
     amounts[:] = value * (met - total[:, paths.features]), value * met
     sums = np.zeros((len(table.columns), table.n_raw, codes.shape[1]))

@@ -307,7 +307,7 @@ class TreeGrids:
         strips, parts = self.strip_of[list(some)], self.members[some[0]].parts
         if np.all(np.diff(strips) == 1):  # then without a copy
             strips = slice(strips[0], strips[-1] + 1)
-        begins, ends, last = (of_strips[:, strips] for of_strips in curves[:3])
+        begins, ends, last = (strip_numbers[:, strips] for strip_numbers in curves[:3])
         curves = Curves(begins, ends, last, curves.cells, curves.moved)
         return curves if parts is None else parts.cut(curves, rows)
 

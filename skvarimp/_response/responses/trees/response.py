@@ -80,14 +80,14 @@ class TreeCodes:
         codes = np.empty((move.n_cells, len(features)), dtype=np.int32)
         donors, values = move.donors_of_columns, move.rows_of_values(slice(None))
         single = isinstance(table, ArrayTable) and table.native.dtype.kind == "f"
-        for of_feature, (u, m) in zip(codes.T, members):
+        for own_codes, (u, m) in zip(codes.T, members):
             if np.all(donors[:, m] >= 0):
-                of_feature[:] = self.rows(table)[donors[:, m], u]
+                own_codes[:] = self.rows(table)[donors[:, m], u]
                 continue
             numbers = numbers_if_possible(values[:, m])
             if single:  # as they are put into X
                 numbers = numbers.astype(table.native.dtype)
-            of_feature[:] = self.trees.codes(u, numbers)
+            own_codes[:] = self.trees.codes(u, numbers)
         return features, codes
 
     def keys(self, table, feature):
@@ -212,12 +212,12 @@ class TreeResponse(Response):
         member = TreeMove(self.trees, 0, move, *self.codes.grid(table, move))
         first_value = np.searchsorted(member.cell_of_value, np.arange(member.n_cells))
 
-        def of_rows(rows, base):
+        def steps_of(rows, base):
             steps = TreeGrids(self, [member]).joined_steps(table, rows, base, [move])
             positions = first_value[steps.positions]
             return replace(steps, positions=positions, n_cells=move.n_cells)
 
-        return of_rows
+        return steps_of
 
     def mean_curves(self, table, rows, weights, move, base):
         """Forms no row's curve."""

@@ -154,9 +154,9 @@ class TreeWalker(Walker):
         codes = response.codes.by_feature(walk.table, walk.rows[task.rows])
         rows = products(response, codes, members, slopes)
         share = walk.weights[task.rows].sum()
-        for position, of_rows in zip(task.positions, rows):
+        for position, own_products in zip(task.positions, rows):
             mean, _ = means[position]
-            yield [State(rows=of_rows[np.newaxis], cells=share * mean[np.newaxis])]
+            yield [State(rows=own_products[np.newaxis], cells=share * mean[np.newaxis])]
 
     def _taken(self, task, members, plan):
         """The states of members whose reductions take the pieces of their curves."""
@@ -231,8 +231,8 @@ class TreeReducer:
                 self._reduce(member, left, rows, self._plan.steps(curves, m, which))
 
     def _reduce(self, member, left, rows, steps):
-        of_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
-        shape = StepCurves(self._walk.margins(rows, *of_cells), steps, self._gap)
+        over_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
+        shape = StepCurves(self._walk.margins(rows, *over_cells), steps, self._gap)
         reductions, merging = zip(*left.values())
         for state, found in zip(merging, reduced(list(reductions), shape)):
             state.add(found)
@@ -246,7 +246,7 @@ class TreeReducer:
         for summed, some, r in self._summed:
             for m, state in zip(some, summed.merged()):
                 states[m][r] = state
-        return [[of_member[r] for r in sorted(of_member)] for of_member in states]
+        return [[own[r] for r in sorted(own)] for own in states]
 
 
 class KernelSums:
@@ -274,7 +274,7 @@ class KernelSums:
     def __init__(self, kind, reduction, members, walk, rows):
         self.kind, counts = kind, kind == "deviations"
         cells = [m.multiplicity if counts else m.probabilities for m in members]
-        self.places = np.cumsum([0, *(len(of_one) + 1 for of_one in cells)])
+        self.places = np.cumsum([0, *(len(own) + 1 for own in cells)])
         self.below = np.concatenate([np.append(0.0, np.cumsum(c)) for c in cells])
         n_outputs, n_rows = len(walk.base), rows.stop - rows.start
         self.rows = np.zeros((len(members), n_outputs, n_rows))
@@ -284,16 +284,15 @@ class KernelSums:
 
     def add(self, curves, rows):
         """Add the `Curves` of a slice of the rows."""
-        of_cells = self.places, self.below
-        of_rows = self.weights[rows], self.points[:, rows], self.rows[..., rows]
-        PIECES.reduce(self.kind, curves, *of_cells, *of_rows, self.sums)
+        part = self.weights[rows], self.points[:, rows], self.rows[..., rows]
+        PIECES.reduce(self.kind, curves, self.places, self.below, *part, self.sums)
 
     def merged(self):
         """Yield the `State` of all rows, as the reduction itself would make it."""
-        for of_rows, cells in zip(self.rows, self.of_members(self.sums)):
-            yield State(of_rows[np.newaxis], cells)
+        for own_rows, cells in zip(self.rows, self.by_member(self.sums)):
+            yield State(own_rows[np.newaxis], cells)
 
-    def of_members(self, sums):
+    def by_member(self, sums):
         """The sums of each member up to each cell, a list of (1, ..., n_cells)."""
         parts = [sums[..., a : b - 1] for a, b in pairwise(self.places)]
         return [np.cumsum(own, axis=-1, out=own)[np.newaxis] for own in parts]
@@ -327,11 +326,11 @@ class MeanSums(KernelSums):
         self.sketch = np.zeros((len(self.sums), n_groups, self.places[-1]))
 
     def add(self, curves, rows):
-        of_rows = self.weights[rows], self.factors[rows], self.groups[rows]
-        PIECES.means(curves, self.places, *of_rows, self.sums, self.sketch)
+        part = self.weights[rows], self.factors[rows], self.groups[rows]
+        PIECES.means(curves, self.places, *part, self.sums, self.sketch)
 
     def merged(self):
-        sums, sketches = self.of_members(self.sums), self.of_members(self.sketch)
+        sums, sketches = self.by_member(self.sums), self.by_member(self.sketch)
         for cells, sketch in zip(sums, sketches):
             yield State(cells=cells, **{self.kept: sketch})
 
