@@ -104,7 +104,7 @@ def mean_walk(measure, problem, features, with_rows):
     """
     response, rows = problem.response(features), np.arange(problem.n_rows)
     request = Request("all", [], [], measure._categorical)
-    if response.asks_model and hasattr(measure, "max_evaluations"):
+    if response.asks_model and isinstance(measure, CountsEvaluations):
         return None
     if isinstance(response, BlackBoxResponse):
         request.grid, rows = N_BINS, spread_over(problem.n_rows, ROWS_ASKED)

@@ -345,6 +345,17 @@ default=None
         forest = out_of_bag(problem, self.loss, self.response_method)
         return Plan(problem, features, None, self.estimation, forest)
 
+    def _least_evaluations(self, n_rows, n_features):
+        if self.scoring is None:
+            return super()._least_evaluations(n_rows, n_features)
+        return 2 * n_rows + 2 * n_rows * n_features  # the scorer asks for X itself, too
+
+    def _moved_rows(self, problem, features):
+        if self.scoring is None:
+            return super()._moved_rows(problem, features)
+        # and the unmoved rows, for the scorer and for what stands for the model
+        return (Effort.of(self).n_draws * len(features) + 2) * problem.n_rows
+
     def _cheapest(self, plan):
         if plan.request is not None:
             return super()._cheapest(plan)

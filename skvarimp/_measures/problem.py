@@ -483,6 +483,22 @@ class Request:
     scales: list
     categorical: frozenset = frozenset()
 
+    @classmethod
+    def joined(cls, requests):
+        """The reductions of requests over the same values, one after another."""
+        return cls(
+            requests[0].grid,
+            [reduction for request in requests for reduction in request.reductions],
+            [scale for request in requests for scale in request.scales],
+            requests[0].categorical,
+        )
+
+    @property
+    def over(self):
+        """Equal for requests over the same values: of one name, or of one object."""
+        named = isinstance(self.grid, str | int)
+        return named, self.grid if named else id(self.grid), self.categorical
+
     def follow_mean(self, n_outputs, with_rows):
         """Ask for `MeanCurve`, too, which comes last."""
         self.reductions.append(MeanCurve("drifts" if with_rows else "sums"))

@@ -81,6 +81,9 @@ class ResponseImportance(BaseImportance):
 
     _takes_groups = True
 
+    # Parameters that only some measures have.
+    keep_rows, n_jobs, max_evaluations = False, None, None
+
     # Whether there are directions, and whether `MeanCurve` is asked for to get them.
     _has_directions = _follows_mean = False
 
@@ -127,7 +130,7 @@ class ResponseImportance(BaseImportance):
         """Give an outcome the directions of mean curves, by a walk of their own."""
         walk = mean_walk(self, plan.problem, plan.features, with_rows)
         if walk is not None:
-            ((mean,),) = run_walk(walk, getattr(self, "n_jobs", None))
+            ((mean,),) = run_walk(walk, self.n_jobs)
             outcome.directions, outcome.effects = mean.directions, mean.effects
 
     def _store_outcome(self, plan, outcome, output_names=None, samples=None):
@@ -165,7 +168,7 @@ class ResponseImportance(BaseImportance):
         warn_stopped(self, np.isnan(self.importances_) & defined)
         if samples is not None:
             self.result_.rows = samples
-        if samples is not None or not getattr(self, "keep_rows", False):
+        if samples is not None or not self.keep_rows:
             return
         store_rows(self, Rows.of(plan.problem, outcome))
 
@@ -176,7 +179,7 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None
     Measures that watch the same response of the same features share one walk. Shared
     work keeps to the smallest `max_evaluations` of all.
     """
-    limits = [getattr(measure, "max_evaluations", None) for measure in measures]
+    limits = [measure.max_evaluations for measure in measures]
     most = min((most for most in limits if most is not None), default=None)
     for measure in measures:
         measure._about(estimator, X, sample_weight)
@@ -189,7 +192,7 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None
 
 def _most_jobs(measures):
     """The `n_jobs` of work that measures share."""
-    return max((getattr(m, "n_jobs", None) for m in measures), key=effective_n_jobs)
+    return max((m.n_jobs for m in measures), key=effective_n_jobs)
 
 
 def _fit_together(measures, estimator, X, y, sample_weight, groups):
@@ -205,7 +208,7 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     features = [m._set_features(table, m.features, estimator) for m in measures]
     if in_memory:
         for measure, own_features in zip(measures, features):
-            if getattr(measure, "max_evaluations", None) is not None:
+            if measure.max_evaluations is not None:
                 size = table.n_samples, len(own_features)
                 enough = measure._least_evaluations(*size), budget().enough or 0
                 budget().enough = max(enough)
@@ -219,7 +222,7 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     shared = {}
     for measure, own_features in zip(measures, features):
         problem = problems[measure.response_method]
-        if getattr(measure, "keep_rows", False):
+        if measure.keep_rows:
             problem.in_one_place("keep_rows=True")
         plan = measure._plan(problem, own_features)
         if plan.request is not None:  # read and probe the model, once
@@ -235,7 +238,7 @@ def _carry_out(pairs):
     """Walk once for measures of the same response and features, and conclude."""
     walking = [pair for pair in pairs if pair[1].walks]
     if walking:
-        _walk_once(*zip(*walking))
+        _walk_once(walking)
     shared = budget().spent
     for measure, plan in pairs:
         if len(pairs) > 1:  # each has a limit of its own
@@ -248,35 +251,39 @@ def _carry_out(pairs):
         measure._conclude(plan, plan.outcomes)
 
 
-def _walk_once(measures, plans):
-    """Set the outcomes of each plan; curves of requests over one grid are formed once.
-
-    The first outcome of a plan has the directions of its mean curves, which another
-    reduction gives where none of the plan's own does.
-    """
+def _walk_once(pairs):
+    """Set the outcomes of each plan; requests over one grid share their curves."""
+    measures, plans = zip(*pairs)
     problem, features = plans[0].problem, plans[0].features
-    keep_rows = any(getattr(m, "keep_rows", False) for m in measures)
-    joined, parts = {}, []  # what is asked over each grid, and where a plan's part is
-    for plan in plans:
-        asked = plan.request
-        named = isinstance(asked.grid, str | int)
-        grid = named, asked.grid if named else id(asked.grid), asked.categorical
-        empty = Request(asked.grid, [], [], asked.categorical)
-        together = joined.setdefault(grid, empty)
-        first = len(together.reductions)
-        together.reductions.extend(asked.reductions)
-        together.scales.extend(asked.scales)
-        parts.append((grid, slice(first, len(together.reductions))))
-    for grid in {grid for m, (grid, _) in zip(measures, parts) if m._follows_mean}:
-        joined[grid].follow_mean(len(problem.base), keep_rows)
-    requests, n_jobs = list(joined.values()), _most_jobs(measures)
+    keep_rows = any(m.keep_rows for m in measures)
+    by_grid = {}
+    for measure, plan in pairs:
+        by_grid.setdefault(plan.request.over, []).append((measure, plan))
+    requests = []
+    for alike in by_grid.values():
+        requests.append(Request.joined([plan.request for _, plan in alike]))
+        if any(measure._follows_mean for measure, _ in alike):
+            requests[-1].follow_mean(len(problem.base), keep_rows)
+    n_jobs = _most_jobs(measures)
     found = problem.run(features, requests, keep_rows, n_jobs, measures)
-    found = dict(zip(joined, found))
-    for measure, plan, (grid, part) in zip(measures, plans, parts):
-        plan.outcomes = found[grid][part]
-        mean = found[grid][-1] if measure._follows_mean else plan.outcomes[-1]
+    for alike, outcomes in zip(by_grid.values(), found):
+        _hand_out(outcomes, alike)
+
+
+def _hand_out(outcomes, pairs):
+    """Give each plan its own of the outcomes of requests that were joined.
+
+    The first outcome of a plan has the directions of its mean curves, which the last
+    of all outcomes gives where none of the plan's own does.
+    """
+    start = 0
+    for measure, plan in pairs:
+        stop = start + len(plan.request.reductions)
+        plan.outcomes = outcomes[start:stop]
+        mean = outcomes[-1] if measure._follows_mean else outcomes[stop - 1]
         plan.outcomes[0].directions = mean.directions
         plan.outcomes[0].effects = mean.effects
+        start = stop
 
 
 def warn_stopped(measure, missing):
@@ -300,7 +307,7 @@ def settle_estimation(measure, plan):
     free = plan.estimation == "auto"
     if free:
         plan.estimation = measure._cheapest(plan)
-    if getattr(measure, "max_evaluations", None) is None:
+    if measure.max_evaluations is None:
         return
     plan.problem.in_one_place("`max_evaluations`")
     if plan.estimation != "exact":
@@ -330,7 +337,8 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         explains.
     """
 
-    _drawn_estimation = "sampled"
+    # What donors are drawn from, and how they are where not all of it is evaluated.
+    _grid, _drawn_estimation = "all", "sampled"
 
     _shared_constraints = CONSTRAINTS | {
         "tol": [StrOptions({"auto"}), *CONSTRAINTS["tol"]],
@@ -398,22 +406,13 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         return exact_rows(plan.problem, plan.features, plan.request)
 
     def _least_evaluations(self, n_rows, n_features):
-        effort = Effort.of(self)
-        if getattr(self, "scoring", None) is not None:  # which asks for X itself, too
-            return 2 * n_rows + 2 * n_rows * n_features
-        whole = getattr(self, "contrast", None) == "range" or self.estimation == "rows"
-        per_feature = LEAST_ROWS * n_rows if whole else effort.least_evaluations(n_rows)
+        per_feature = Effort.of(self).least_evaluations(n_rows)
+        if "rows" in (self.estimation, self._drawn_estimation):
+            per_feature = LEAST_ROWS * n_rows
         return n_rows + n_features * per_feature
 
     def _moved_rows(self, problem, features):
-        contrast = getattr(self, "contrast", "observed")
-        grid = getattr(self, "grid", "all")
-        if isinstance(grid, str) and grid == "auto":
-            grid = "equidistant" if contrast == "range" else "all"
-        n, effort = problem.n_rows, Effort.of(self)
-        if getattr(self, "scoring", None) is not None:
-            # and the unmoved rows, for the scorer and for what stands for the model
-            return (effort.n_draws * len(features) + 2) * n
+        n, effort, grid = problem.n_rows, Effort.of(self), self._grid
         if not asks_for_residuals(self.conditional):  # those are drawn in any case
             grid = self._grid_in_parts(problem, features, grid)
         # which reduction it is makes no difference to a response that asks the model

@@ -250,15 +250,18 @@ default=None
                 "estimation='sampled' cannot estimate contrast='range': the largest "
                 "response is not a mean of draws. Use estimation='rows' or 'exact'."
             )
-        grid = self.grid
-        if isinstance(grid, str) and grid == "auto":
-            grid = "equidistant" if self.contrast == "range" else "all"
-        grid = self._grid_in_parts(problem, features, grid)
+        grid = self._grid_in_parts(problem, features, self._grid)
         scaled = self.scale == "auto"
         scale = problem.scale(self.contrast) if scaled else np.ones(len(problem.base))
         reductions = [REDUCTIONS[self.contrast]]
         request = Request(grid, reductions, [scale], self._categorical)
         return Plan(problem, features, request, estimation)
+
+    @property
+    def _grid(self):
+        if not isinstance(self.grid, str) or self.grid != "auto":
+            return self.grid
+        return "equidistant" if self.contrast == "range" else "all"
 
     @property
     def _drawn_estimation(self):

@@ -44,7 +44,8 @@ def rows_call(draw, some_importance, some_problem, check_importances, draw_and_c
     names = [
         name
         for name in skvarimp.__all__
-        if name.endswith("Importance") and hasattr(getattr(skvarimp, name), "keep_rows")
+        if name.endswith("Importance")
+        and "keep_rows" in getattr(skvarimp, name)().get_params(deep=False)
     ]
     name = chosen(draw, names)
     data, y, weight, model = some_problem(draw)
