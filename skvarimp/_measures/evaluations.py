@@ -14,7 +14,6 @@ from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.drawing import N_BINS
-from skvarimp._response.probe import fast_response
 from skvarimp._types import AnyEstimator, Matrix
 
 
@@ -57,7 +56,7 @@ class CountsEvaluations:
         every = np.ones(n, dtype=bool)
         problem = Problem(table, model, None, weights, n, base, every)
         try:
-            response = fast_response(model, table)
+            response = problem.fast_response
         except NotReadable as declined:
             response = BlackBoxResponse(model, 1, str(declined))
         problem._responses[tuple(features)] = response

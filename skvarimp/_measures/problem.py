@@ -35,7 +35,7 @@ from skvarimp._response.grid import (
 )
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.mean_curves import MeanCurve
-from skvarimp._response.probe import Watched, respond
+from skvarimp._response.probe import fast_response, respond
 from skvarimp._response.rounds import (
     Effort,
     RowDraws,
@@ -129,19 +129,20 @@ class Problem:
 
         Reading and probing the model leaves enough rows to draw each feature once.
         """
-        key, watched = tuple(features), self._watched
+        key = tuple(features)
         if key not in self._responses:
             kept = n_moves * len(features) * self.table.n_samples
             with budget().reading(kept):
-                self._responses[key] = respond(watched, features)
+                self._responses[key] = respond(self, features)
         return self._responses[key]
 
     def __getstate__(self):
         return {**vars(self), "_responses": {}}  # not sent to other processes
 
     @cached_property
-    def _watched(self):
-        return Watched(self.model, self.table, self.base, self.weights)
+    def fast_response(self):
+        """The unprobed fast response of the model, or NotReadable with the reason."""
+        return fast_response(self.model, self.table)
 
     def in_one_place(self, what, way_out="leave it out"):
         """Raise where `table` holds only some of the rows, and `what` needs all."""

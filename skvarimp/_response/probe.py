@@ -5,8 +5,7 @@ the data and next to those where the response may jump. What reductions make of 
 does not depend on the model: tests compare it.
 """
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -97,46 +96,23 @@ def _refuse_single(form, table):
         raise NotReadable("the model computes in single precision")
 
 
-@dataclass
-class Watched:
-    """A model at the rows where it is watched.
-
-    Attributes
-    ----------
-    model : Model
-    table : Table
-    base : ndarray of shape (n_outputs, n_samples)
-        The model's own response of the table's rows.
-    weights : ndarray of shape (n_samples,)
-    """
-
-    model: object
-    table: object
-    base: np.ndarray
-    weights: np.ndarray
-
-    @cached_property
-    def fast_response(self):
-        """The unprobed fast response, or NotReadable with the reason."""
-        return fast_response(self.model, self.table)
-
-
-def respond(watched, features):
+def respond(problem, features):
     """The response that serves a model: read and probed, or the black box.
 
     Parameters
     ----------
-    watched : Watched
+    problem : Problem
+        The rows of its `table`, with `weights` and the model's own outputs `base`.
     features : list of Feature
 
     Returns
     -------
     Response
     """
-    model, n_outputs = watched.model, len(watched.base)
+    model, n_outputs = problem.model, len(problem.base)
     try:
-        response = watched.fast_response
-        probe(response, watched, features)
+        response = problem.fast_response
+        probe(response, model, problem.table, problem, features)
         return response
     except NotReadable as declined:
         return BlackBoxResponse(model, n_outputs, str(declined))
@@ -185,7 +161,7 @@ class Difference(Exception):
         return f"by {self.gap:.3g} {self.where}"
 
 
-def probe(response, watched, features):
+def probe(response, model, table, problem, features):
     """Compare a response with the model's own output; raises a `Difference`.
 
     A model that computes in single precision may differ by its rounding.
@@ -193,10 +169,15 @@ def probe(response, watched, features):
     Parameters
     ----------
     response : Response
-    watched : Watched
+    model : Model
+        Whose response it is.
+    table : Table
+        What the model sees of the rows.
+    problem : Problem
+        Of these rows.
     features : list of Feature
     """
-    table, base, weights = watched.table, watched.base, watched.weights
+    base, weights = problem.base, problem.weights
     rows = spread_over(len(weights), ROWS)
     some = list(_some_of_each_size(features))
     moves = [_probe_move(response, table, weights, feature) for feature in some]
@@ -204,10 +185,10 @@ def probe(response, watched, features):
         inner, inner_model, behind, feature_behind = response.inside(table)
         alone = [e for e in map(feature_behind, some) if len(e.columns) == 1]
         if inner.critical_values and alone:
-            probe(inner, replace(watched, model=inner_model, table=behind), alone)
+            probe(inner, inner_model, behind, problem, alone)
     fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
     blocks = [(rows, move) for move in moves]
-    own = BlackBoxResponse(watched.model, len(base)).curves_of(table, blocks)
+    own = BlackBoxResponse(model, len(base)).curves_of(table, blocks)
     _compare_curves(response, moves, fast, own, base[:, rows])
 
 

@@ -12,7 +12,7 @@ from sklearn import config_context
 from skvarimp._measures.problem import ALL, make_problem
 from skvarimp._models.model import is_classifier
 from skvarimp._response.contract import BlackBoxResponse
-from skvarimp._response.probe import Watched, respond
+from skvarimp._response.probe import respond
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import HELD, Memo, at_once, even_slices
 
@@ -49,12 +49,11 @@ class Responses:
             return None, None
         try:
             with users_code():  # names of columns were complained about before
-                of = make_problem(self.estimator, self.table, None, None, method)
-            watched = Watched(of.model, of.table, of.base, of.weights)
-            response = respond(watched, self.features)
+                problem = make_problem(self.estimator, self.table, None, None, method)
+            response = respond(problem, self.features)
         except (ValueError, TypeError, AttributeError):  # the caller asks the model
             return None, None
-        return of, None if isinstance(response, BlackBoxResponse) else response
+        return problem, None if isinstance(response, BlackBoxResponse) else response
 
     def at_donors(self, method, position, donors, together):
         """Outputs with one feature's values from other rows, or None.
