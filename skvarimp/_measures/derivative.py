@@ -98,15 +98,15 @@ default="auto"
     For a linear model abs(coefficient) x standard deviation (divisor n). Analytic for
     linear models, kernel machines, multilayer perceptrons and Gaussian naive Bayes,
     alone, behind scaling, selection or projection of columns, and inside searches,
-    votes and bagging; else central differences with a step of 1e-5 standard
-    deviations: 2 n_samples predictions per feature. Where the response is rounded more
-    coarsely than double precision, or noisy, the step is wider, up to 0.1 standard
-    deviations. It is found from differences over h and 2h at 20 rows, of which the
-    former show the more noise, the latter the more curvature: 80 predictions for each
-    step tried. An `ImportanceWarning` says where none is good.
+    votes and bagging. Other models are differentiated by central differences with a
+    step of 1e-5 standard deviations, which cost 2 n_samples predictions per feature.
+    Where the response is rounded more coarsely than double precision, or noisy, the
+    step is wider, up to 0.1 standard deviations. It is chosen from differences over h,
+    which show more noise, and over 2h, which show more curvature, at 20 rows. Each step
+    tried costs 80 predictions. An `ImportanceWarning` says where no step is good.
 
-    Directions take the mean response at all values. A model that is not read is asked
-    for it at ten values in at most 100 rows.
+    Directions are those of the mean response at all values. A model that is not read
+    predicts it at ten values in at most 100 rows.
 
     The standard error is that of a product of two means over the same rows: each
     row counts through its squared derivative and its squared distance from the mean.

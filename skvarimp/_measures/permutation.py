@@ -66,8 +66,8 @@ default="auto"
         "exact": over all pairs of a row and a donor; "sampled": from a few donors of
         each row, drawn in strata. "auto" is exact if that is expected to cost at most
         three times as much as drawing or, where the model has a fast response, to take
-        about five seconds; else it draws, with a fast response rows with all donors of
-        each ("rows").
+        about five seconds. Otherwise it draws: with a fast response, rows with all
+        their donors ("rows"), else donors of each row.
     n_draws : int or "auto", default="auto"
         Donors drawn for each row ("sampled"), an even number of at least 4, two in each
         of n_draws / 2 strata of equal probability. "auto": 6. A scorer sees as many

@@ -112,9 +112,9 @@ def importance_across_folds(
     training rows.
     With ``PermutationImportance(conditional="residuals")`` the p-value tests whether a
     column adds anything, given the others [2]_ [3]_. Each row is held out of one fold
-    and trains the others. Where the model uses a column that tells nothing in many
-    small ways, the errors of the folds add up, and the variance is up to twice what the
-    standard error says.
+    and trains the others. If the model uses an irrelevant column in many small ways,
+    the errors of the folds add up, and the variance is up to twice what the standard
+    error says.
 
     The spread over folds is *not* a standard error. The training sets overlap: any two
     of five folds share three quarters of their rows, so that the folds agree with each

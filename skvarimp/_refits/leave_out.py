@@ -78,7 +78,7 @@ default="auto"
         classifiers' probabilities, "zero_one" of classifiers without them, and the
         squared error otherwise.
     cv : int, splitter, iterable or None, default=5
-        Folds; an integer: so many, stratified for classifiers; None: 5. A row held
+        Folds, or their number (stratified for classifiers); None: 5. A row held
         out several times counts once, with its mean difference; a row never held out
         does not count.
     removal : {"auto", "drop", "constant"}, default="constant"

@@ -47,8 +47,8 @@ class CoefficientImportance(WeightImportance):
     coefficient and 0. This is the evidence that the column matters given the others; it
     grows with the number of rows, and does not say how much the column matters.
     Standardized, it is the number of standard deviations of y by which the prediction
-    moves when the column moves by one of its own. With "gcv", it is the increase of a
-    spline's estimated prediction error without the column.
+    moves when the column moves by one of its own standard deviations. With "gcv", it is
+    the increase of a spline's estimated prediction error without the column.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ class CoefficientImportance(WeightImportance):
 
     Notes
     -----
-    Of a pipeline whose steps work column by column, the coefficients of the last step
-    are counted to the inputs that its columns come from. Several columns of one input,
-    as of one-hot categories, are added up, or with "t" tested together: with b their
+    In a pipeline whose steps work column by column, the coefficients of the last step
+    count for the inputs that its columns come from. Several columns of one input, as of
+    one-hot categories, are added up, or with "t" tested together: with b their
     coefficients, C the covariance of these and q its rank, W = b' C^+ b, and the
     importance is sqrt(W / q), the root of F. It is the same for every coding, with or
     without a level left out. The signs and errors of such an input are NaN.
@@ -121,7 +121,7 @@ class CoefficientImportance(WeightImportance):
     s² = sum w r² / (n - rank). In a generalised linear model W holds the Fisher
     information of each row, w (dmu/deta)² / V(mu), and s² is Pearson's dispersion, or 1
     where the family has none. A multinomial model's coefficients are taken to sum to 0
-    over the classes, for only their differences are determined.
+    over the classes, because only their differences are determined.
 
     "auto" takes "t" for the models listed there, unless X has too few rows, the model
     fits y without residuals, or its coefficients are not those of greatest likelihood
@@ -139,8 +139,8 @@ class CoefficientImportance(WeightImportance):
     Sample weights must be those of the fit. Where the family has a dispersion they are
     analytic: the variance of a row is dispersion / weight, and t does not change when
     all weights are multiplied by a number. A weight of 2 is then one observation of
-    half the variance, not two observations: t of repeated rows is larger by the root
-    of (sum of weights - rank) / (n - rank), the coefficients being the same. Without a
+    half the variance, not two observations: t of repeated rows is larger by the root of
+    (sum of weights - rank) / (n - rank), with the same coefficients. Without a
     dispersion they count, and integer weights equal repeated rows. Rows with zero
     weight are ignored. "standardized" takes sd with the weights, "absolute" reads no X.
 

@@ -80,8 +80,8 @@ class ImpurityImportance(BaseImportance):
         their mean. Histogram gradient boosting has gains in place of an impurity
         and takes only "auto".
     surrogates : bool or int, default=False
-        Whether surrogate splits earn too; a number is the most kept at a node, and
-        those not kept enter no result.
+        Whether surrogate splits earn too. A number: at most that many are kept at a
+        node, and the others do not enter any result.
     convention : {"matlab", "rpart", "sklearn"}, default="matlab"
         How splits are added up.
 
@@ -191,8 +191,8 @@ class ImpurityImportance(BaseImportance):
     centred at each node; on the training rows it equals the unnormalised decrease of
     impurity, which for regression sums to the variance that the tree explains.
 
-    Cost on other rows: each row's way down each tree and twice up again, and n_samples
-    times n_features numbers of memory. For losses other than the squared error and the
+    Cost on other rows: each row passes down each tree once and up twice, and n_samples
+    times n_features numbers are kept. For losses other than the squared error and the
     log loss, also the loss's derivative for each row, tree and column split on.
 
     Cost: n_features times the rows of every level of every tree, about the cost of

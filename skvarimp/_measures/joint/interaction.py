@@ -72,8 +72,8 @@ default="conditional_std"
         sum of all single partial dependences leaves.
     pairs : sequence of pairs or int, default=None
         Pairs of features by name or by position in `features`; None: all, of at most
-        447 features (100 000 pairs). An integer: so many of the strongest pairs, found
-        by a screen (see Notes). For "conditional_std" and "h".
+        447 features (100 000 pairs). An integer: that many of the strongest pairs,
+        found by a screen (see Notes). For "conditional_std" and "h".
     triples : sequence of triples, default=None
         Triples of features, for "h" in place of `pairs`.
     grid : {"deciles", "all", "equidistant"}, int, array-like or dict, \
@@ -137,14 +137,14 @@ default="auto"
     - ``H_jkl^2 = sum_i (F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l)^2 / sum_i
       F_jkl^2``,
     - H_j^2 = ``sum_i (f - F_j - F_-j)^2 / sum_i f^2`` [2]_, eq. 45,
-    - h_total = ``sum_i (f - sum_j F_j)^2 / sum_i f^2``, a share and no root.
+    - h_total = ``sum_i (f - sum_j F_j)^2 / sum_i f^2``, a share without a root.
 
     H is a share: a strong interaction of two unimportant inputs has a large H and a
     small conditional standard deviation. It is 0 for additive effects, 1 where the
     pair acts through its interaction alone, and can exceed 1 for dependent inputs;
     it is set to 0 where the pair's joint effect has less than 1e-20 of the response's
-    variance. Cost for a model without a fast response: n_samples predictions a grid
-    cell of a pair, n_samples^2 per pair or triple for H. "h_overall" refuses features
+    variance. Cost for a model without a fast response: n_samples predictions per cell
+    of a pair's grid, n_samples^2 per pair or triple for H. "h_overall" refuses features
     for which n_samples x n_values exceeds 1e10 (100 000 rows of different values).
     Additive models are known to have no interactions, without any work.
 
