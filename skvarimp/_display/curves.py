@@ -37,12 +37,12 @@ from skvarimp._display.panels import (
     interaction_part,
     title_of,
 )
-from skvarimp._display.texts import points
+from skvarimp._display.texts import line_inches, points
 
 MOST, AVERAGE = 9, 1.5  # panels by default; points of the lines of averages
 # The least inches of a panel of curves or of a surface, at 10 points.
 OF_CURVES, OF_SURFACE = np.array([1.5, 2.0]), np.array([2.3, 2.2])
-LABEL = "partial dependence"
+LABEL, N_LINES = "partial dependence", 4  # lines of text below all panels
 
 
 @dataclass(eq=False, repr=False)
@@ -223,7 +223,8 @@ class CurvesDisplay:
         if n_outputs == 1 and self.output_names[0] != "y":
             ylabel = f"{ylabel}, {self.output_names[0]}"
         drawn = [self._drawn(curve, kind, centred, band) for curve in curves]
-        size = 3.2 * min(n, columns) + 0.4, 2.5 * -(-n // columns) + 0.2
+        below = 0.2 + N_LINES * line_inches()
+        size = 3.2 * min(n, columns) + 0.4, 2.5 * -(-n // columns) + below
         self.axes_ = axes_for(ax, n, figsize, size, title, columns)
         self.figure_, notes = self.axes_[0].figure, []
         if drawn:

@@ -157,6 +157,14 @@ def test_texts_in_axes_of_the_user(name, n, layout):
     assert_readable(figure)
 
 
+def test_one_row_of_curves_keeps_its_height():
+    """Below it there is room for names of levels, notes and a legend."""
+    figure = drawn("curves", 3, "sixty").figure_
+    figure.draw_without_rendering()
+    heights = [ax.get_window_extent().height / figure.dpi for ax in figure.axes]
+    assert min(heights) > 1.2
+
+
 def test_a_long_key_takes_no_width_from_the_axes():
     """It has more lines; what it says is the same."""
     widths = []
