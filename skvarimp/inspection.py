@@ -41,6 +41,7 @@ from skvarimp._data.table import (
     SparseTable,
     as_table,
     column_position,
+    is_frame,
     resolve_features,
 )
 from skvarimp._measures.scorers.proxies import (
@@ -138,8 +139,11 @@ def permutation_importance(
     check_arguments(function, given)
     names = _scorer_names(scoring, estimator)
     if names is None or not hasattr(X, "shape") or not _takes_all(max_samples, X):
+        if is_frame(X) and not hasattr(X, "iloc"):
+            every = range(X.shape[1])
+            given["estimator"], given["X"] = _as_array(estimator, as_table(X), every)
         return function(**given)
-    if not hasattr(X, "iloc"):
+    if not is_frame(X):
         X = check_array(X, ensure_all_finite="allow-nan", dtype=None)
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max + 1)
     scorer = check_scoring(estimator, scoring=scoring)
@@ -289,6 +293,10 @@ def partial_dependence(
     by_default = method == "auto" and kind == "average" and sample_weight is None
     own_start = getattr(estimator, "init", None) is not None
     recursive = by_default and isinstance(estimator, RECURSIVE) and not own_start
+    if is_frame(X) and not hasattr(X, "iloc"):
+        given |= _as_arrays(estimator, X, features, feature_names, custom_values)
+        if method == "recursion" or recursive:
+            given["estimator"] = estimator  # which is asked about the grid alone
     if method == "recursion" or recursive or not hasattr(X, "shape"):
         return function(**given)
     table = as_table(X)
@@ -328,6 +336,53 @@ def _moved_feature(features, table):
     if len(set(columns)) < len(columns) or not takes_numbers:
         return None
     return Feature("moved", columns, len(columns) > 1)
+
+
+def _as_arrays(estimator, X, features, feature_names, custom_values):
+    """What `partial_dependence` of scikit-learn takes for a frame not of pandas."""
+    table = as_table(X)
+    features = [features] if isinstance(features, str | Integral) else list(features)
+    moved = [column_position(f, table.names, table.n_columns) for f in features]
+    stand_in, rows = _as_array(estimator, table, moved)
+    names = list(table.names) if feature_names is None else feature_names
+    grids = custom_values or {}
+    return {
+        "estimator": stand_in,
+        "X": rows,
+        "features": moved,
+        "feature_names": names,
+        "custom_values": {j: grids[f] for j, f in zip(moved, features) if f in grids},
+    }
+
+
+def _as_array(estimator, table, columns):
+    """An estimator and an array of some columns of a frame, for scikit-learn.
+
+    Its functions know no frames but those of pandas.
+    """
+    values = [table.column(j) for j in columns]
+    rows = np.zeros((table.n_samples, table.n_columns), np.result_type(*values, 0.0))
+    for j, of_column in zip(columns, values):
+        rows[:, j] = of_column
+    return _OfFrames(estimator, table, tuple(columns)), rows
+
+
+class _OfFrames(PredictionProxy):
+    """Stands for a fitted estimator where arrays hold the moved columns of a frame."""
+
+    def __init__(self, estimator, table, columns):
+        super().__init__(estimator)
+        self._table, self._columns = table, columns
+
+    def output(self, method, X):
+        """The model's, at rows of its frame with the columns of X."""
+        rows, values = np.arange(len(X)), X[:, list(self._columns)]
+        moved = self._table.moved(rows, self._columns, values=values)
+        return getattr(self._estimator, method)(moved)
+
+    def __sklearn_is_fitted__(self):
+        check_is_fitted(self._estimator)
+        return True
 
 
 class _Unmoved(PredictionProxy):
