@@ -228,7 +228,8 @@ class CohortImportances(Importances):
                 row = {"cohort": cohort, "feature": self.features[e]}
                 row["n_samples"] = found.circumstances.n_samples
                 table.append(row | {key: float(of[e]) for key, of in numbers.items()})
-        columns = {key: [row[key] for row in table] for key in table[0]}
+        keys = ["cohort", "feature", "n_samples", *numbers]
+        columns = {key: [row[key] for row in table] for key in keys}
         return frame_of(columns, self.frame_library)
 
     def _beside(self):

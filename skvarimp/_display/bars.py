@@ -347,7 +347,7 @@ class NullDisplay(NamedRows):
 
     def _rows(self, most, room):
         if len(self.panels) == 0:
-            raise ValueError("There is no feature to draw: `panels` is empty.")
+            return [], [self.label], np.empty((5, 0))
         n, (names, given, null, *pvalues) = len(self.panels), zip(*self.panels)
         values = drawable(given, (n,), "panels")
         null = drawable(null, (n, np.size(null[0])), "panels")

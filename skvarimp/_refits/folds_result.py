@@ -87,7 +87,8 @@ class FoldImportances(Importances):
         """
         if len(self.by_fold) < 2:
             return np.full(self.by_fold.shape[1], np.nan)
-        return self.by_fold.std(axis=0, ddof=1)
+        finite = np.where(np.isfinite(self.by_fold), self.by_fold, np.nan)
+        return finite.std(axis=0, ddof=1)
 
     @property
     def ranks(self) -> Floats:

@@ -334,10 +334,11 @@ class NullImportances(Importances):
         importance varies much do not drown the others; one that never varies stands at
         0.
         """
-        both = np.vstack([self.importances, self.null])
+        both = _finite(np.vstack([self.importances, self.null]))
         rounding = TIE * np.abs(both).max(axis=0)
         standard = divided(both - both.mean(axis=0), both.std(axis=0), rounding)
-        return _pvalues(standard[0], standard[1:].max(axis=1, keepdims=True))
+        largest = standard[1:].max(axis=1, keepdims=True, initial=-np.inf)
+        return _pvalues(np.where(np.isnan(both[0]), np.nan, standard[0]), largest)
 
     def _further_columns(self):
         null = self.null
@@ -345,7 +346,7 @@ class NullImportances(Importances):
             null = np.full((1, len(self.features)), np.nan)
         return {
             "null_mean": null.mean(axis=0),
-            "null_sd": null.std(axis=0),
+            "null_sd": _finite(null).std(axis=0),
             "p_value": self.pvalues(),
             "familywise_p_value": self.familywise_pvalues,
             "fdr_p_value": self.pvalues("fdr"),
@@ -361,7 +362,7 @@ class NullImportances(Importances):
     def _lines(self):
         ends = np.full((2, len(self.features)), np.nan)
         if len(self.null):
-            ends = np.quantile(self.null, [0.025, 0.975], axis=0)
+            ends = np.quantile(_finite(self.null), [0.025, 0.975], axis=0)
         targets = count(len(self.null), "shuffled target")
         return ends, f"{targets}; lines: 95% of their importances"
 
@@ -411,5 +412,11 @@ class NullImportances(Importances):
 
 def _pvalues(importances, null):
     """(1 + #{null >= importance}) / (1 + n) along the first axis of the null."""
-    reached = importances - TIE * np.abs(importances)
-    return (1 + (null >= reached).sum(axis=0)) / (1 + len(null))
+    reached = importances * (1.0 - TIE * np.sign(importances))
+    shares = (1 + (null >= reached).sum(axis=0)) / (1 + len(null))
+    return np.where(np.isnan(importances), np.nan, shares)
+
+
+def _finite(values):
+    """The same, and NaN in place of infinite numbers."""
+    return np.where(np.isfinite(values), values, np.nan)

@@ -39,7 +39,7 @@ def joint_ranks(estimates, terms, drawn, freedom, confidence):
     """
     n = len(estimates)
     errors, skew = error_and_skewness(terms, drawn)
-    known = np.flatnonzero(np.isfinite(errors))
+    known = np.flatnonzero(np.isfinite(errors) & np.isfinite(estimates))
     greater, quantile = np.zeros((n, n), dtype=bool), np.nan
     if len(known):
         pairs, quantile = _tested(
@@ -104,8 +104,9 @@ def careful_ranks(estimates, errors, freedom, confidence, some):
     """
     n = len(estimates)
     quantile = t_quantile(1.0 - (1.0 - confidence) / max(n * (n - 1), 1), freedom)
+    estimates = np.where(np.isfinite(estimates), estimates, np.nan)
     gaps = estimates[some, np.newaxis] - estimates
-    rounding = 1e-12 * np.abs(estimates[np.isfinite(estimates)]).max(initial=0.0)
+    rounding = 1e-12 * np.nanmax(np.abs(estimates), initial=0.0)
     margin = quantile * (errors[some, np.newaxis] + errors)
     apart = np.abs(gaps) > np.maximum(margin, rounding)  # not where NaN
     lowest = 1 + np.sum(apart & (gaps < 0), axis=1)

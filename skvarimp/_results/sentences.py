@@ -154,7 +154,7 @@ def _with_ties(found, shown, texts):
 
 def _equal(values, value):
     """Whether numbers differ by no more than rounding."""
-    return np.abs(values - value) <= TIE * np.abs(value)
+    return np.isclose(values, value, rtol=TIE, atol=0.0)
 
 
 def number_texts(found, shown, noun=None):

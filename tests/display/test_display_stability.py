@@ -55,7 +55,6 @@ def test_plot_of_null():
             {"max_features": 0},
             "max_features == 0, must be >= 1",
         ),
-        (NullDisplay([]), {}, "no feature"),
         (NullDisplay([("a", 1.0, [], 1.0, 1.0)]), {}, "no null importance"),
     ],
     ids=lambda case: case if isinstance(case, str) else "",
