@@ -1,9 +1,9 @@
 """Importances of rows in Parquet files: time and memory on Dask's workers.
 
 Usage: ``OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/dask_rows.py FOLDER [--rows N]
-[--trees N] [--workers N] [--limit GB]``. Makes N rows of 20 columns as Parquet files of
-100 000 rows in FOLDER (6 million are about 1 GB), fits a boosting on 200 000 of them,
-and takes four measures of all columns:
+[--trees N] [--workers N] [--limit GB] [--measures NAME ...]``. Makes N rows of 20
+columns as Parquet files of 100 000 rows in FOLDER (6 million are about 1 GB), fits a
+boosting on 200 000 of them, and takes four measures, or those named, of all columns:
 
 - of a sample of 100 000 rows in memory;
 - of all rows, on a local cluster of so many workers, of one thread and so much memory
@@ -67,13 +67,13 @@ def frame_of(number):
     return frame.assign(y=y + rng.standard_normal(FILE_ROWS))
 
 
-def errors_of(model, frame):
+def errors_of(model, frame, names):
     """Standard errors by measure, relative to the importance, of the first column."""
     X, y = frame.drop(columns="y"), frame["y"]
-    table, spent = once(compare_importances, {"": model}, X, y, MEASURES)
-    first = table.loc["x0"]
-    errors = [first[f"/{name}/standard_error"] / first[f"/{name}"] for name in MEASURES]
-    return np.array(errors), spent
+    measures = {name: MEASURES[name] for name in names}
+    found, spent = once(compare_importances, {"": model}, X, y, measures)
+    results = [found.results["", name] for name in names]
+    return [one.standard_errors[0] / one.importances[0] for one in results], spent
 
 
 def peak_memory():
@@ -89,10 +89,11 @@ def main():
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--limit", type=float, default=1.2)
+    parser.add_argument("--measures", nargs="+", choices=MEASURES, default=MEASURES)
     options = parser.parse_args()
     model = make(options.folder, options.rows, options.trees)
     files = sorted(options.folder.glob("*.parquet"))[: options.rows // FILE_ROWS]
-    sample, spent = errors_of(model, pd.read_parquet(files[-1]))
+    sample, spent = errors_of(model, pd.read_parquet(files[-1]), options.measures)
     print(f"{FILE_ROWS:,} rows in memory: {spent.wall:.0f} s", flush=True)
     limit = int(options.limit * 1e9)
     cluster = LocalCluster(
@@ -103,13 +104,13 @@ def main():
     )
     with cluster, Client(cluster) as client:
         frame = dd.read_parquet(files, split_row_groups=False)
-        every, spent = errors_of(model, frame)
+        every, spent = errors_of(model, frame, options.measures)
         of_worker = max(client.run(peak_memory).values())
     print(
         f"{options.rows:,} rows on {options.workers} workers: {spent.wall:.0f} s; a "
         f"worker takes at most {of_worker:.0f} MB, this process {peak_memory():.0f} MB"
     )
-    for name, one, both in zip(MEASURES, every, sample):
+    for name, one, both in zip(options.measures, every, sample):
         print(
             f"standard error of {name}: {one:.2%} of the importance, sample {both:.2%}"
         )
