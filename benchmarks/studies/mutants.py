@@ -94,14 +94,14 @@ def tests_of(data, source, line):
     return sorted({test.split("|")[0].split("[")[0] for test in found})
 
 
-def passes(folder, *options):
-    """Whether pytest ends without a failure in a folder."""
+def passes(folder, *options, seconds=SECONDS):
+    """Whether pytest ends in time, and without a failure, in a folder."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(folder), "MPLBACKEND": "Agg"}
     how = {"cwd": folder, "env": environment, "capture_output": True}
     try:
         return not subprocess.run(
-            [*command, *options], timeout=SECONDS, check=False, **how
+            [*command, *options], timeout=seconds, check=False, **how
         ).returncode
     except subprocess.TimeoutExpired:
         return False
@@ -127,7 +127,9 @@ def main():
     parser.add_argument("--record", action="store_true")
     given = parser.parse_args()
     if given.record:
-        passes(ROOT, "--cov=skvarimp", "--cov-context=test", "--cov-report=")
+        passes(
+            ROOT, "--cov=skvarimp", "--cov-context=test", "--cov-report=", seconds=None
+        )
         return
     data, n_alive = CoverageData(str(ROOT / ".coverage")), 0
     data.read()
