@@ -6,7 +6,8 @@ values of 100 000 donors, which are drawn without replacement. The variance that
 drawing adds is the squared standard error in partitions minus the squared standard
 error in memory. The difference of the two importances over the root of that variance
 is a z-value for each seed and feature: if the errors are honest, the z-values have a
-standard deviation of about 1.
+standard deviation of about 1. Where the error in partitions happens to be no larger
+than that in memory there is no z-value, and the number of values is smaller.
 """
 
 import argparse
@@ -50,7 +51,8 @@ def z_values(measure, model, whole, parts):
     memory = measure.fit(model, *whole).result_
     apart = measure.fit(model, *parts).result_
     added = apart.standard_errors**2 - memory.standard_errors**2
-    return (apart.importances - memory.importances) / np.sqrt(added)
+    known = added > 0
+    return (apart.importances - memory.importances)[known] / np.sqrt(added[known])
 
 
 def main():
