@@ -42,8 +42,8 @@ FAMILIES = {
     "read_support_vectors": "kernel machine",
     "read_kernel_ridge": "kernel machine",
     "read_perceptron": "network",
-    "read_pipeline": "column-wise steps, last step",
-    "wrappers": "inner model",
+    "read_pipeline": "column-wise steps, then that of the last step",
+    "wrappers": "that of the estimators inside",
 }
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.ensemble import BaggingRegressor
 from sklearn.feature_selection import SelectKBest, f_regression
@@ -33,15 +34,18 @@ MEASURES = {
 def same_as_black_box(measure, model, X, path, **parameters):
     """Importances, their errors and curves of the fast path and of `predict` alone."""
     measure.set_params(**parameters)
-    slow = measure.fit(model.predict, X)
-    slow = dict(vars(slow))
+    slow = clone(measure).fit(model.predict, X)
     measure.fit(model, X)
     assert measure.response_path_.startswith(path), measure.response_path_
     for name in ("importances_", "standard_errors_"):
         np.testing.assert_allclose(
-            getattr(measure, name), slow[name], rtol=1e-9, atol=1e-11, err_msg=name
+            getattr(measure, name),
+            getattr(slow, name),
+            rtol=1e-9,
+            atol=1e-11,
+            err_msg=name,
         )
-    for feature, (grid, curve) in slow.get("curves_", {}).items():
+    for feature, (grid, curve) in getattr(slow, "curves_", {}).items():
         own_grid, own_curve = measure.curves_[feature]
         np.testing.assert_array_equal(own_grid, grid)
         np.testing.assert_allclose(own_curve, curve, rtol=1e-9, atol=1e-11)
