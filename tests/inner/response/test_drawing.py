@@ -449,3 +449,27 @@ def test_exact_ignores_draws_and_tol():
     imp.fit(graded, GRADED[:50])
     assert imp.n_draws_ is None
     assert imp.monte_carlo_errors_ is None
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.45, 0.95])
+def test_errors_of_a_single_step(threshold):
+    """Three strata; beside the others, the changes in the middle one cancel.
+
+    A mean of n_seeds squares has a relative error of about sqrt(2 / n_seeds).
+    """
+    n, n_seeds = 100, 150
+    column = (np.arange(n)[:, np.newaxis] + 0.5) / n
+    imp = SensitivityImportance(scale=None, estimation="sampled", tol=None, n_draws=6)
+
+    def step(Z):
+        return (Z[:, 0] > threshold).astype(float)
+
+    exact = clone(imp).set_params(estimation="exact").fit(step, column).importances_
+    seen, said = np.zeros((2, n_seeds))
+    for seed in range(n_seeds):
+        imp.set_params(random_state=seed).fit(step, column)
+        seen[seed] = imp.importances_[0] - exact[0]
+        said[seed] = imp.monte_carlo_errors_[0]
+    ratio = np.mean(said**2) / np.mean(seen**2)
+    room = 1 + 4 * np.sqrt(2 / n_seeds)
+    assert 0.75**2 / room < ratio < 1.5**2 * room
