@@ -270,6 +270,8 @@ def importance_by_cohort(
             "so cohorts have none. Fit it to the rows of each cohort and use "
             "importance_difference."
         )
+    if X is None and isinstance(cohorts, str | Integral):
+        raise ValueError(f"cohorts={cohorts!r} is a column. Pass X=, which has it.")
     if X is None:
         labels = [check_labels(cohorts, len(rows.kept), "cohorts")[rows.kept]]
         columns = [None]

@@ -69,9 +69,11 @@ class View:
     def __get__(self, measure, owner):
         if measure is None:
             return self
+        name = type(measure).__name__
+        if "result_" not in vars(measure):
+            raise AttributeError(f"{name!r} object has no {self._name!r} before `fit`")
         value = self._get(measure)
         if value is None and self._if_kept:
-            name = type(measure).__name__
             raise AttributeError(f"{name!r} object has kept no {self._name!r}")
         return value
 

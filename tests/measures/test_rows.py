@@ -344,6 +344,8 @@ def test_cohorts_by_columns_are_those_of_their_labels(sensitivity, library):
 
 def test_bad_columns_of_cohorts_are_named(sensitivity):
     """Unknown ones, none, missing values, another length."""
+    with pytest.raises(ValueError, match=r"cohorts='region' is a column\. Pass X="):
+        importance_by_cohort(sensitivity, "region")
     frame = pd.DataFrame(COHORT_COLUMNS)
     with pytest.raises(ValueError, match=r"'where' is not among .* of X: \['region'"):
         importance_by_cohort(sensitivity, ["level", "where"], X=frame)

@@ -157,6 +157,14 @@ def test_the_repr_says_how_it_was_computed(case):
     assert repr(clone(importance)) == unfitted
 
 
+def test_a_number_asked_for_before_fit_is_named(case):
+    """And not the result that holds it."""
+    importance = clone(case[0])
+    with pytest.raises(AttributeError, match="no 'importances_' before `fit`"):
+        _ = importance.importances_
+    assert not hasattr(importance, "standard_errors_")
+
+
 def test_unfitted_models_are_refused(case):
     """NotFittedError that says to fit first."""
     importance, model = case
