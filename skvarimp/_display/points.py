@@ -206,7 +206,7 @@ class RowsDisplay(NamedRows):
             pad = 0.02 + (0.0 if self.figure_.get_layout_engine() else beside)
             bar = self.figure_.colorbar(scale, ax=ax, aspect=30, pad=pad, shrink=0.8)
             bar.set_ticks([0, 1], labels=["low", "high"])
-            bar.set_label("value of the input")
+            bar.set_label("value of the feature")
             bar.outline.set_visible(False)
             size_texts(bar.ax)
         return ["grey: missing"] if missing else []
