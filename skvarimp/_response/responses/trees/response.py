@@ -13,7 +13,6 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._data.base_table import numbers_if_possible, spread_over
 from skvarimp._data.table import ArrayTable
-from skvarimp._models.tree_table import TreeTable
 from skvarimp._response.contract import Costs, Response
 from skvarimp._response.responses.trees.curves import Descent, Linked
 from skvarimp._response.responses.trees.groups import TreeCoalitions, moved_together
@@ -127,7 +126,7 @@ class TreeResponse(Response):
 
     def __init__(self, model, form, table):
         self.model, self.link = model, form.link
-        self.trees = trees = TreeTable(form.trees, form.encoding)
+        self.trees = trees = form.nodes
         self.n_outputs = trees.n_raw
         if self.link is None:
             self.known_coalitions = TreeCoalitions
