@@ -95,8 +95,8 @@ class Responses:
         for move in moves:
             n_cells = len(donors) if response.reads_cells else move.n_cells
             grouped = len(move.feature.columns) > 1
-            cost += response.evaluations(n, n_cells, grouped=grouped)
-        if cost > len(moves) * donors.size:
+            cost += response.cost(n, n_cells, grouped=grouped)
+        if cost > len(moves) * donors.size * response.call_cost():
             return None
         cells = np.stack([move.codes[donors] for move in moves])
         return response.at_cells(
