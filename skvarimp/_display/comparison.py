@@ -155,7 +155,7 @@ class ComparisonDisplay(NamedRows):
         display : ComparisonDisplay
             The drawn display.
         """
-        found = {str(cohort): of for cohort, of in cohorts.by_cohort.items()}
+        found = dict(zip(cohorts._cohorts_in_words(), cohorts.by_cohort.values()))
         what = cohorts.quantity.label
         bars = {what: {name: of.importances for name, of in found.items()}}
         ends = {what: {name: of.ends().T for name, of in found.items()}}

@@ -191,6 +191,7 @@ class CoefficientImportance(WeightImportance):
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
         self.wald_statistics_ = self.wald_degrees_of_freedom_ = self.pvalues_ = None
         self.encoded_columns_ = None
+        self._adds_up_to_score = _adds_up_to_score(estimator)
         self.statistic_ = self._statistic_for(estimator, y)
         if self.statistic_ == "gcv":
             signed = self._increases_of_gcv(estimator, table, y, sample_weight)
@@ -294,7 +295,7 @@ class CoefficientImportance(WeightImportance):
     def _unit(self):
         """What coefficients are per unit of."""
         if self.encoded_columns_ is None:
-            return "the input"
+            return "the feature"
         return "what the model is given behind its steps"
 
     def _quantity(self):
@@ -314,6 +315,9 @@ class CoefficientImportance(WeightImportance):
         }
 
     def _in_words(self):
+        units_of_y, spreads_of_y = "units of y", "standard deviations of y"
+        if self._adds_up_to_score:  # it has no spread in the data
+            units_of_y = spreads_of_y = "units of the score"
         text, unit = {
             "t": (
                 "the distance of a coefficient from 0 (absolute t or Wald statistic)",
@@ -321,11 +325,11 @@ class CoefficientImportance(WeightImportance):
             ),
             "standardized": (
                 "the absolute coefficient times the standard deviation of a feature",
-                "standard deviations of y (of classes: units of the score)",
+                spreads_of_y,
             ),
             "absolute": (
                 "the absolute coefficient of a feature",
-                f"units of y or of the score, per unit of {self._unit()}",
+                f"{units_of_y} per unit of {self._unit()}",
             ),
             "gcv": (
                 "the increase of the criterion of generalised cross-validation without "
@@ -336,14 +340,19 @@ class CoefficientImportance(WeightImportance):
         return self._says(text, unit=unit)
 
 
+def _adds_up_to_score(estimator):
+    """Whether coefficients add up to a score, not to y itself."""
+    family = family_of(estimator)
+    return is_classifier(estimator) or (family is not None and family[1] != "identity")
+
+
 def _standardized(estimator, coefficients, X, y, weights):
     """Coefficients times sd(x) over sd(y), (n_features, n_outputs)."""
     weights = weights / weights.sum()
     spread = np.empty(X.shape[1])
     for columns, block in column_blocks(X):
         spread[columns] = np.sqrt(variance(block.T, weights))
-    family = family_of(estimator)
-    if is_classifier(estimator) or (family is not None and family[1] != "identity"):
+    if _adds_up_to_score(estimator):
         return coefficients * spread[:, np.newaxis]
     if y is None:
         raise ValueError(

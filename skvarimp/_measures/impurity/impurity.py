@@ -430,9 +430,5 @@ class ImpurityImportance(BaseImportance):
         text += "the training rows"
         if self.convention == "sklearn":
             return self._says(text, share_of="the decrease by all splits")
-        unit = (
-            "units of the impurity"
-            if self.convention == "rpart"
-            else ("units of the impurity for each branch node")
-        )
-        return self._says(text, unit=unit)
+        each = "" if self.convention == "rpart" else " per branch node"
+        return self._says(text, unit=f"units of the impurity{each}")

@@ -297,7 +297,7 @@ default="auto"
         text = f"the variance of the {self._prediction} that a feature has by itself"
         index = "first-order"
         if self.order == "total":
-            text = f"the variance of the {self._prediction} that goes without a feature"
+            text = f"the variance of the {self._prediction} that involves a feature"
             text, index = f"{text}, its interactions included", "total"
         text = f"{text} (Sobol's {index} index)"
         return self._says(text, share_of="the whole variance")
