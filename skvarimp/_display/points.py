@@ -35,7 +35,7 @@ from skvarimp._types import Matrix
 
 N_BINS, MOST_NAMED = 100, 4  # categories of a feature that are named
 LEVEL, WIDE_LEVEL = 8.0, 14.0  # width of a category's name, relative to its size
-EFFECT = "effect of the row's own value on the response"
+EFFECT = "effect of the row's own value on the prediction"
 HEIGHT = 0.8  # of the points of a feature, where they are densest
 
 

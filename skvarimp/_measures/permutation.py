@@ -37,12 +37,12 @@ from skvarimp._types import (
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PermutationImportance(ConditionalImportance):
-    """Loss that a model gains when an input is replaced by another row's.
+    """Loss that a model gains when a feature is replaced by another row's.
 
-    The importance tells how much the model's accuracy depends on the input. It is the
+    The importance tells how much the model's accuracy depends on the feature. It is the
     mean loss, over rows and donors, when the row takes the donor's value, minus the
-    mean loss of the unmoved rows. All other inputs keep their values. The measure is
-    *marginal*: if inputs are dependent, it evaluates rows that do not occur.
+    mean loss of the unmoved rows. All other features keep their values. The measure is
+    *marginal*: if features are dependent, it evaluates rows that do not occur.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ default=None
     errors hold m fixed.
 
     A row is also its own donor, so that the exact importance is (n - 1) / n times the
-    one over other rows only. A shuffled column has the same expectation. An input that
+    one over other rows only. A shuffled column has the same expectation. A feature that
     the model does not use scores exactly 0 (ratio 1). With the squared error, a linear
-    model's importance of an input with coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f,
+    model's importance of a feature with coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f,
     x), where variances have the divisor n.
 
     Standard errors of scorers: half the difference between the scores lost in a sample
@@ -276,7 +276,7 @@ default=None
     def _plan(self, problem, features):
         if problem.given_y is None:
             raise ValueError(
-                "y is required: permutation importance compares the response with it. "
+                "y is required: permutation importance compares predictions with it. "
                 "SensitivityImportance(scale=None) needs no y."
             )
         if self.keep_rows and self.scoring is not None:

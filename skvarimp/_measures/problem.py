@@ -52,7 +52,7 @@ from skvarimp._running.tasks import Progress, in_threads
 
 QUICK = 2e7  # numbers written: about half a second
 MOST_KEPT = 2**24  # values of the curves of one feature at drawn rows
-_WAY_OUT = "Use scale=None for importances in the units of the response."
+_WAY_OUT = "Use scale=None for importances in the units of the prediction."
 
 
 def without_outputs(outcome, scale):
@@ -537,7 +537,7 @@ def compared_with(model, target, base):
     if y is None:
         raise ValueError(
             "scale='auto' divides by the spread of y, got no y: pass y, or scale=None "
-            "for importances in the units of the response."
+            "for importances in the units of the prediction."
         )
     if is_structured(y):
         raise ValueError(

@@ -298,7 +298,7 @@ MISUSES = {
     "no derivative": (
         lambda: DerivativeImportance().fit(TREE, X),
         ValueError,
-        "DerivativeImportance finds no derivative: the response of",
+        "DerivativeImportance finds no derivative: the prediction of",
     ),
     "columns that a filter names": (
         lambda: FilterImportance(score_func=partial(lowess_r2, frac=0.5)).fit(

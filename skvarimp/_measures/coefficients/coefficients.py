@@ -85,7 +85,7 @@ class CoefficientImportance(WeightImportance):
     degrees_of_freedom_ : int or None
         With "t": rows of positive weight minus the rank of the design.
     wald_statistics_ : ndarray of shape (n_features, n_outputs) or None
-        With "t": t squared; Wald's joint statistic of an input of several columns.
+        With "t": t squared; Wald's joint statistic of a feature of several columns.
     wald_degrees_of_freedom_ : ndarray of shape (n_features,) or None
         Of `wald_statistics_`: 1 for a column, for a category its levels minus one, 0
         where the data determine nothing.
@@ -111,11 +111,11 @@ class CoefficientImportance(WeightImportance):
     Notes
     -----
     In a pipeline whose steps work column by column, the coefficients of the last step
-    count for the inputs that its columns come from. Several columns of one input, as of
-    one-hot categories, are added up, or with "t" tested together: with b their
+    count for the features that its columns come from. Several columns of one feature,
+    as of one-hot categories, are added up, or with "t" tested together: with b their
     coefficients, C the covariance of these and q its rank, W = b' C^+ b, and the
     importance is sqrt(W / q), the root of F. It is the same for every coding, with or
-    without a level left out. The signs and errors of such an input are NaN.
+    without a level left out. The signs and errors of such a feature are NaN.
 
     t = b_j / (s sqrt((X'WX)^+_jj)), X with a column of ones if there is an intercept,
     s² = sum w r² / (n - rank). In a generalised linear model W holds the Fisher
@@ -272,7 +272,7 @@ class CoefficientImportance(WeightImportance):
         return found.statistics
 
     def _join(self, inner, labels, importances):
-        """The importances of a pipeline's inputs, and the names of their columns."""
+        """The importances of a pipeline's features, and the names of their columns."""
         columns, names = inner._inputs, np.asarray(inner.features_, dtype=object)
         self.encoded_columns_ = {
             label: list(names[of_input]) for label, of_input in zip(labels, columns)

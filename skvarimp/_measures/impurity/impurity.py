@@ -146,7 +146,7 @@ class ImpurityImportance(BaseImportance):
     ------
     TypeError
         For a model that is not a tree, a known ensemble of trees, or a pipeline of one
-        with column-wise steps, whose inputs get what their columns earn together.
+        with column-wise steps, whose features get what their columns earn together.
     ValueError
         Where X, y or `sample_weight` are needed and are not the training data, or the
         training cannot be rebuilt: AdaBoostRegressor and gradient boosting with
