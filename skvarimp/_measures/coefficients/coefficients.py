@@ -273,6 +273,7 @@ class CoefficientImportance(WeightImportance):
 
     def _join(self, inner, labels, importances):
         """The importances of a pipeline's features, and the names of their columns."""
+        self._adds_up_to_score = inner._adds_up_to_score
         columns, names = inner._inputs, np.asarray(inner.features_, dtype=object)
         self.encoded_columns_ = {
             label: list(names[of_input]) for label, of_input in zip(labels, columns)
