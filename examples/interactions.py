@@ -27,9 +27,9 @@ model = GradientBoostingRegressor(max_depth=3, random_state=0).fit(X, y)
 # %%
 # Left: how much the flatness along one feature changes with the other, in units of y.
 # The pair x0 and x1 has the largest number, and the others are small. Right: Friedman's
-# H, the *share* of a pair's joint effect that is not additive. If neither feature matters,
-# this is a large share of very little. Some pairs of the useless features x5 to x9 have
-# an H as large as that of the true pair.
+# H, the *share* of a pair's joint effect that is not additive. If neither feature
+# matters, this is a large share of very little. Some pairs of the useless features x5
+# to x9 have an H as large as that of the true pair.
 
 conditional = InteractionImportance().fit(model, X)
 share = InteractionImportance(statistic="h").fit(model, X)
