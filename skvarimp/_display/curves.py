@@ -52,7 +52,7 @@ class CurvesDisplay:
     A numeric feature is drawn as a line, with ticks above the axis at the deciles of
     its observed values. A categorical feature is drawn as one point per level, also of
     single rows. If values are missing, a square to the right of the line shows the
-    response there. Intervals are drawn as a band, or as a line at each level.
+    prediction there. Intervals are drawn as a band, or as a line at each level.
 
     Parameters
     ----------
