@@ -22,6 +22,7 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
     SobolImportance,
+    compare_importances,
 )
 
 MEASURES = {
@@ -46,10 +47,8 @@ def simulate(n_rows, seed):
     return X, y + rng.standard_normal(n_rows)
 
 
-def z_values(measure, model, whole, parts):
+def z_values(memory, apart):
     """The difference of each feature's importances in its errors of the donors."""
-    memory = measure.fit(model, *whole).result_
-    apart = measure.fit(model, *parts).result_
     added = apart.standard_errors**2 - memory.standard_errors**2
     known = added > 0
     return (apart.importances - memory.importances)[known] / np.sqrt(added[known])
@@ -69,8 +68,12 @@ def main():
     for seed in range(given.seeds):
         X, y = simulate(given.rows, seed)
         parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
-        for name, measure in MEASURES.items():
-            found[name].append(z_values(measure, model, (X, y), parts))
+        memory, apart = (
+            compare_importances({"": model}, *rows, MEASURES).results
+            for rows in ((X, y), parts)
+        )
+        for name, values in found.items():
+            values.append(z_values(memory["", name], apart["", name]))
     print(f"{'measure':24s}{'z-values':>9s}{'mean':>7s}{'sd':>6s}{'range':>15s}")
     for name, values in found.items():
         z = np.concatenate(values)

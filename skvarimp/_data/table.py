@@ -1,11 +1,9 @@
 """What the user passed: X in any container as a table, and the estimator.
 
 Only the tables know frames and sparse formats. Frames go through narwhals. Rows that
-are not in one place are served by the room `_partitions`, which the other rooms know
-only by `ROWS_APART`, a list with one class, `Partitions`, or none: then no measure
-takes a Dask collection. Such rows have a `table`, all of them or as many as memory
-holds; `problem` is a `Problem`, and `fit_firm` and `fit_trees` fit the measures that
-ask no `Problem`.
+memory does not hold are known by `ROWS_APART`, a list with one class, or none: then no
+measure takes a Dask collection. Such rows have a `table` of some of them; `problem` is
+a `Problem`, and `fit_trees` fits the measure that asks no `Problem`.
 """
 
 import numbers
@@ -113,23 +111,29 @@ def _shape(X, values):
     return "1 dimension. Reshape one column with X.reshape(-1, 1)."
 
 
-def as_rows(X, y=None, sample_weight=None, groups=None, feature_names=None):
-    """X as a `Table`, or as rows of `ROWS_APART` together with what belongs to them.
+def taken(measures, X, y, sample_weight, groups, feature_names=None):
+    """X, y, weights and groups as measures take them: in memory, or X of `ROWS_APART`.
 
     Parameters
     ----------
+    measures : list of BaseImportance
     X, y, sample_weight, groups : object
-        As the user passed them; rows apart have theirs.
+        As the user passed them.
     feature_names : sequence of str, default=None
         Names for the columns of an X that has none.
     """
-    if isinstance(X, tuple(ROWS_APART)):
-        return X
-    if is_dask(X):
+    if hasattr(X, "to_delayed"):  # a collection of Dask
         for kind in ROWS_APART:
-            if kind.takes(X):
-                return kind(X, y, sample_weight, groups, feature_names)
-    return as_table(X, feature_names)
+            of_rows = y, sample_weight, groups
+            return kind.taken(measures, X, *of_rows, feature_names)
+    if feature_names is not None:
+        X = as_table(X, feature_names)
+    return X, y, sample_weight, groups
+
+
+def are_apart(X):
+    """Whether these are rows that memory does not hold."""
+    return isinstance(X, tuple(ROWS_APART))
 
 
 def check_fitted(estimator, X=None):
@@ -175,8 +179,7 @@ def check_features_seen(estimator, table):
 
 def _responds(estimator, X):
     """Whether a model has a response for the first row of X."""
-    rows = as_rows(X)
-    table = rows if isinstance(rows, Table) else rows.table
+    table = as_table(X.partitions[0].compute() if is_dask(X) else X)
     row = table.take(np.arange(min(1, table.n_samples))).native
     for method in RESPONSE_METHODS:
         with users_code(), suppress(Exception):  # a model may raise anything
@@ -219,9 +222,9 @@ def is_dask(values):
 
 def check_in_memory(values, name):
     """Raise TypeError for a Dask collection, which NumPy would load without a word."""
-    if is_dask(values):
+    if is_dask(values) or are_apart(values):
         raise TypeError(
-            f"{name} must be in memory, got a Dask {type(values).__name__}. Pass "
+            f"{name} must be in memory, got a Dask collection. Pass "
             f"{name.strip('`')}.compute()."
         )
 

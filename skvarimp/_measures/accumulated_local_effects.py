@@ -126,7 +126,7 @@ default="auto"
     array([1.658312, 0.      ])
     """
 
-    _passes_over_partitions = _has_directions = True
+    _has_directions = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "n_bins": [Interval(Integral, 1, None, closed="left")],

@@ -15,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._data.statistics import mean_over_outputs
 from skvarimp._data.table import (
-    as_rows,
-    as_table,
     check_features_seen,
     check_fitted,
     resolve_columns,
     resolve_features,
+    taken,
 )
 from skvarimp._data.validation import CONSTRAINTS, check_no_data, validate_params
 from skvarimp._display.bars import ImportanceDisplay
@@ -127,9 +126,6 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
     _model_name, _n_samples, _weighted = "", None, False
     _moves, _outputs = "value", ()
 
-    # Whether X may be in the partitions of a Dask collection.
-    _passes_over_partitions = False
-
     # Whether X and y must be the rows the model was fitted on; selectors ask.
     _reads_training_rows = False
 
@@ -190,29 +186,26 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self : object
             The fitted instance.
         """
-        row_data = {"sample_weight": sample_weight, "groups": groups}
-        X = self._started(estimator, X, y, row_data, feature_names)
+        X, y, sample_weight, groups = self._started(
+            estimator, X, y, sample_weight, groups, feature_names
+        )
         more = {} if groups is None else {"groups": groups}
         self._fit(estimator, X, y, sample_weight, **more)
         return self
 
-    def _started(self, estimator, X, y, row_data, feature_names):
-        """Check the parameters and forget the last fit; X with its names."""
+    def _started(self, estimator, X, y, sample_weight, groups, feature_names):
+        """Check the parameters and forget the last fit; the data as `taken` says."""
         validate_params(self)
         check_no_data(estimator)
-        if row_data["groups"] is not None and not self._takes_groups:
+        if groups is not None and not self._takes_groups:
             raise ValueError(
                 "`groups` says which rows depend on each other, for standard errors. "
                 f"This {type(self).__name__} has none. Leave `groups` out."
             )
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
-        self._about(estimator, X, row_data["sample_weight"])
-        if feature_names is None:
-            return X
-        if self._passes_over_partitions:
-            return as_rows(X, y, **row_data, feature_names=feature_names)
-        return as_table(X, feature_names)
+        self._about(estimator, X, sample_weight)
+        return taken([self], X, y, sample_weight, groups, feature_names)
 
     def _html_repr(self):
         """What a notebook shows: the importances once there are any."""
@@ -328,7 +321,7 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
             return
         shape = getattr(X, "shape", None)
         n = shape[0] if shape else len(X)
-        if not isinstance(n, Integral):  # of a collection of partitions
+        if not isinstance(n, Integral):  # not known
             return
         self._n_samples = int(n)
         if sample_weight is None:

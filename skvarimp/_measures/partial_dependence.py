@@ -180,7 +180,7 @@ default="auto"
     (array([0., 1., 2.]), array([0., 2., 4.]))
     """
 
-    _passes_over_partitions = _has_directions = True
+    _has_directions = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),

@@ -229,7 +229,7 @@ default=None
     array([2., 0.])
     """
 
-    _passes_over_partitions = _has_directions = _follows_mean = True
+    _has_directions = _follows_mean = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
@@ -293,7 +293,6 @@ default=None
         if self.scoring is not None:
             return self._plan_scores(problem, features)
         if self.rows == "oob":
-            problem.in_one_place("rows='oob'", "use rows='all'")
             return self._plan_trees(problem, features)
         return self._plan_loss(problem, features)
 

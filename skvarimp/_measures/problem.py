@@ -144,9 +144,6 @@ class Problem:
         """The unprobed fast response of the model, or NotReadable with the reason."""
         return fast_response(self.model, self.table)
 
-    def in_one_place(self, what, way_out="leave it out"):
-        """Raise where `table` holds only some of the rows, and `what` needs all."""
-
     def drawing(self, done="drawn rows"):
         """The response that drawn rows are asked for: the model itself.
 
@@ -235,6 +232,7 @@ class Problem:
         """Number of rows that importances are means over."""
         return self.table.n_samples
 
+    @cached_property
     def spread(self):
         """Variance of the unmoved response and its largest size, (n_outputs,) each."""
         return variance(self.base, self.weights), np.abs(self.base).max(axis=1)
@@ -247,7 +245,8 @@ class Problem:
         """
         if contrast not in STATISTICS:
             return np.ones(len(self.base))
-        scale, model = np.array(self._statistics(contrast)), self.model
+        statistic, model = STATISTICS[contrast], self.model
+        scale = np.array([statistic(*of_output) for of_output in self.targets])
         if model.kind == "score" or model.clusters:
             return np.where(scale > 0, scale, 1.0)  # a constant response: 0 / 1
         scale = self.without_absent_classes(scale, scale == 0)
@@ -282,9 +281,11 @@ class Problem:
         )
         return np.where(constant, np.inf, (1.0 - constant.mean()) * scale)
 
-    def _statistics(self, contrast):
+    @property
+    def targets(self):
+        """What each output is compared with: values, and weights that sum to 1."""
         compared = compared_with(self.model, lambda: self.y, self.base)
-        return [STATISTICS[contrast](values, self.weights) for values in compared]
+        return [(values, self.weights) for values in compared]
 
     def goodness_of_fit(self):
         """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""
@@ -295,13 +296,9 @@ class Problem:
         numeric = y is not None and y.ndim == 1 and y.dtype.kind in "fiu"
         if not numeric or self.model.kind != "value" or len(self.base) > 1:
             return None
-        return self._relative_deviation(y.astype(np.float64))
-
-    def _relative_deviation(self, y):
-        around = self.weights @ np.abs(y - weighted_median(y, self.weights))
-        if around == 0:
-            return None
-        return float(1.0 - self.weights @ np.abs(y - self.base[0]) / around)
+        ((values, weights),) = self.targets
+        around = weights @ np.abs(values - weighted_median(values, weights))
+        return None if around == 0 else 1.0 - self.mean_loss(distance) / float(around)
 
     def mean_loss(self, loss):
         """Mean loss of the unmoved rows."""
@@ -561,6 +558,11 @@ def compared_with(model, target, base):
             f"{len(base)} outputs.{_no_classes(model)} {_WAY_OUT}"
         )
     return targets.T
+
+
+def distance(y, outputs):
+    """How far one output is from y, (n_rows, n_cells)."""
+    return np.abs(y.astype(np.float64) - outputs[0])
 
 
 def _no_classes(model):

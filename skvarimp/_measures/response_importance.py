@@ -9,8 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.tree import BaseDecisionTree
 
-from skvarimp._data.base_table import Table
-from skvarimp._data.table import as_rows, is_dask
+from skvarimp._data.table import are_apart, as_table, taken
 from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._measures.base import BaseImportance
 from skvarimp._measures.evaluations import (
@@ -146,7 +145,7 @@ class ResponseImportance(BaseImportance):
         defined = np.array([name not in self._undefined for name in names], dtype=bool)
         output_names = output_names or plan.problem.model.output_names
         units = plan.problem.units if samples is None else samples.units
-        if self._n_samples is None:  # of rows in partitions
+        if self._n_samples is None:  # not known of X
             self._n_samples = plan.problem.n_rows
         self._moves = plan.problem.model.kind
         self._outputs = plan.problem.model.output_names
@@ -183,6 +182,7 @@ def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None
     most = min((most for most in limits if most is not None), default=None)
     for measure in measures:
         measure._about(estimator, X, sample_weight)
+    X, y, sample_weight, groups = taken(measures, X, y, sample_weight, groups)
     with spending(most), working(_most_jobs(measures)):
         within_callbacks(
             measures,
@@ -196,25 +196,17 @@ def _most_jobs(measures):
 
 
 def _fit_together(measures, estimator, X, y, sample_weight, groups):
-    for measure in measures:
-        if is_dask(X) and not measure._passes_over_partitions:
-            raise TypeError(
-                f"{type(measure).__name__} needs all rows in one place, got X in the "
-                "partitions of a Dask collection. Pass X.compute()."
-            )
-    rows = as_rows(X, y, sample_weight, groups)
-    in_memory = isinstance(rows, Table)
-    table = rows if in_memory else rows.table
-    features = [m._set_features(table, m.features, estimator) for m in measures]
-    if in_memory:
-        for measure, own_features in zip(measures, features):
-            if measure.max_evaluations is not None:
-                size = table.n_samples, len(own_features)
-                enough = measure._least_evaluations(*size), budget().enough or 0
-                budget().enough = max(enough)
-        make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
+    if are_apart(X):
+        table, make = X.table, partial(X.problem, estimator)
     else:
-        make = partial(rows.problem, estimator)
+        table = as_table(X)
+        make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
+    features = [m._set_features(table, m.features, estimator) for m in measures]
+    for measure, own_features in zip(measures, features):
+        if measure.max_evaluations is not None:
+            size = table.n_samples, len(own_features)
+            enough = measure._least_evaluations(*size), budget().enough or 0
+            budget().enough = max(enough)
     problems = {}
     for method in [m.response_method for m in measures]:
         if method not in problems:
@@ -222,8 +214,6 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     shared = {}
     for measure, own_features in zip(measures, features):
         problem = problems[measure.response_method]
-        if measure.keep_rows:
-            problem.in_one_place("keep_rows=True")
         plan = measure._plan(problem, own_features)
         if plan.request is not None:  # read and probe the model, once
             problem.response(own_features, plan.request.reductions[0].n_moves)
@@ -307,10 +297,7 @@ def settle_estimation(measure, plan):
     free = plan.estimation == "auto"
     if free:
         plan.estimation = measure._cheapest(plan)
-    if measure.max_evaluations is None:
-        return
-    plan.problem.in_one_place("`max_evaluations`")
-    if plan.estimation != "exact":
+    if measure.max_evaluations is None or plan.estimation != "exact":
         return
     needed = measure._exact_rows(plan)
     if needed <= budget().left:

@@ -222,7 +222,7 @@ default=None
     array([1.75, 0.  ])
     """
 
-    _passes_over_partitions = _has_directions = _follows_mean = True
+    _has_directions = _follows_mean = True
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "grid": grid_constraint("auto", "all", "equidistant", "deciles"),

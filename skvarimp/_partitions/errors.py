@@ -45,7 +45,8 @@ def extend_errors(outcome, deviations, problem):
         How far the importances move with the donors.
     problem : PartitionedProblem
     """
-    units, share, before = problem.units, problem.share, outcome.standard_errors
+    units, share = problem.units, problem.partitions.share
+    before = outcome.standard_errors
     if outcome.influences is not None and not np.isnan(outcome.influences).any():
         of_rows = whole_errors(outcome.influences, units, share)
     else:  # rows of a group may add up as they do among the donors

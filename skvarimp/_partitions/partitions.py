@@ -1,7 +1,7 @@
 """`Partitions`: rows that stay where they are, and the donors drawn from them."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -15,12 +15,14 @@ from skvarimp._data.validation import (
     check_two_rows,
     check_weights,
 )
-from skvarimp._partitions.passes import Sent, passed_over
+from skvarimp._measures.firm.firm import FIRMImportance
+from skvarimp._measures.impurity.impurity import ImpurityImportance
+from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._partitions.passes import passed_over
 from skvarimp._partitions.problem import PartitionedProblem
 from skvarimp._partitions.trees import credit_of_all
 
 MOST_DONORS = 100_000
-HEAD_ROWS = 500  # that name a model's outputs
 
 
 @dataclass
@@ -44,7 +46,17 @@ class Partition:
     table: Table
     y: object
     weights: np.ndarray
-    groups: np.ndarray | None = None
+    groups: np.ndarray | None
+
+    @classmethod
+    def read(cls, number, X, y, sample_weight, groups):
+        """Check what Dask hands over."""
+        table = as_table(X)
+        check_length(y, table.n_samples)
+        weights = check_weights(sample_weight, table.n_samples)
+        if groups is not None:
+            groups = check_labels(groups, table.n_samples, "groups")
+        return cls(number, table, y, weights, groups)
 
     def some(self, rows):
         """Some of the rows; None where there are none."""
@@ -53,11 +65,9 @@ class Partition:
         if len(rows) == len(self.weights):
             return self
         y = None if self.y is None else rows_of_target(self.y, rows)
-        table = self.table.take(rows)
-        table.names = self.table.names
         groups = None if self.groups is None else self.groups[rows]
-        weights = self.weights[rows]
-        return replace(self, table=table, y=y, weights=weights, groups=groups)
+        table, weights = self.table.take(rows), self.weights[rows]
+        return Partition(self.number, table, y, weights, groups)
 
 
 class Partitions:
@@ -66,26 +76,21 @@ class Partitions:
     Parameters
     ----------
     X : Dask DataFrame or Array of shape (n_samples, n_features)
-    y : Dask DataFrame, Series or Array, default=None
+    y : Dask DataFrame, Series or Array or None
         Partitioned as X.
-    sample_weight, groups : Dask Series or Array, default=None
+    sample_weight, groups : Dask Series or Array or None
         Partitioned as X.
     feature_names : sequence of str, default=None
 
     Attributes
     ----------
-    sent : Sent
-        What all passes share.
     n_rows : int
         Rows of positive weight.
     weight : float
         Of all rows.
-    whole : bool
-        Whether the donors are all rows.
     chosen : dict
-        Number of a partition -> which of its rows of positive weight are donors.
-    head : Partition
-        A few rows of positive weight.
+        Number of a partition -> which of its rows of positive weight are donors. Empty
+        where the donors are all rows.
     table : Table
         The donors: all rows, or `MOST_DONORS` of positive weight, each as likely as
         any other, with the weights that they have.
@@ -93,7 +98,7 @@ class Partitions:
         What was given for these rows.
     """
 
-    def __init__(self, X, y=None, sample_weight=None, groups=None, feature_names=None):
+    def __init__(self, X, y, sample_weight, groups, feature_names=None):
         import dask
 
         given = {"y": y, "sample_weight": sample_weight, "groups": groups}
@@ -106,29 +111,23 @@ class Partitions:
                 )
         gathered = enumerate(_together(X, given))
         self.delayed = [dask.delayed((number, *part)) for number, part in gathered]
-        self.sent = Sent()
-        self._read = partial(_read_partition, feature_names=feature_names)
         sizes = self.passed(_counted, every=True)
         n_given, counts, weights, schemas = zip(*sizes.values())
         n_given, counts = sum(n_given), np.array(counts)
         self.n_rows, self.weight = int(counts.sum()), sum(weights)
         check_two_rows(n_given, self.n_rows, sample_weight is not None)
-        self._check_alike(schemas)
-        self.whole, self.chosen = n_given <= MOST_DONORS, {}
-        if not self.whole:
+        _check_alike(schemas)
+        self.chosen = {}
+        if n_given > MOST_DONORS:
             n_donors = min(MOST_DONORS, self.n_rows)
             # the same rows whatever the partitions; numbers must not vary between runs
             rows = np.random.default_rng(0).choice(self.n_rows, n_donors, replace=False)
             ends, rows = np.cumsum(counts)[:-1], np.sort(rows)
             of_parts = np.split(rows, np.searchsorted(rows, ends))
             self.chosen = dict(zip(sizes, map(np.subtract, of_parts, [0, *ends])))
-        parts = self.passed(_donors, self.chosen, every=self.whole)
-        parts = [parts[number] for number in sorted(parts)]
-        weighty = (part.some(np.flatnonzero(part.weights)) for part in parts)
-        self.head = next(filter(None, weighty))
-        self.head = self.head.some(np.arange(len(self.head.weights))[:HEAD_ROWS])
-        self.table = stacked([part.table for part in parts])
-        self.table.names = parts[0].table.names
+        parts = self.passed(_donors, self.chosen, every=not self.chosen).values()
+        table = stacked([part.table for part in parts])
+        self.table = as_table(table.native, feature_names)
         self.y = None if y is None else _joined([part.y for part in parts])
         self.sample_weight = self.groups = None
         if sample_weight is not None:
@@ -136,86 +135,93 @@ class Partitions:
         if groups is not None:
             self.groups = np.concatenate([part.groups for part in parts])
 
-    @staticmethod
-    def takes(X):
-        """Whether X is a Dask DataFrame or Array."""
-        return is_dask(X) and hasattr(X, "to_delayed")
+    @classmethod
+    def taken(cls, measures, X, y, sample_weight, groups, feature_names=None):
+        """What measures take in place of X, y, weights and groups in partitions.
+
+        All rows in memory, or the donors; for measures that take means over more rows
+        than those, the partitions with what was given for the donors.
+        """
+        for measure in measures:
+            if not _serves(measure):
+                raise TypeError(
+                    f"{type(measure).__name__} needs all rows in one place, got X in "
+                    "the partitions of a Dask collection. Pass X.compute()."
+                )
+        rows = cls(X, y, sample_weight, groups, feature_names)
+        if rows.chosen:
+            for measure in measures:
+                rows.check(measure)
+            if not any(isinstance(measure, FIRMImportance) for measure in measures):
+                return rows, rows.y, rows.sample_weight, rows.groups
+        return rows.table, rows.y, rows.sample_weight, rows.groups
 
     @property
     def share(self):
         """Share of the rows that are donors."""
-        return 1.0 if self.whole else self.table.n_samples / self.n_rows
+        return self.table.n_samples / self.n_rows
 
     @property
     def note(self):
         """What a response path says of the donors."""
-        n_donors = self.table.n_samples
-        return "" if self.whole else f"; {n_donors} of {self.n_rows} rows as donors"
+        return f"; {self.table.n_samples} of {self.n_rows} rows as donors"
 
     def problem(self, estimator, response_method):
         """The `Problem` of a model."""
         return PartitionedProblem.of(self, estimator, response_method)
 
-    def fit_firm(self, measure, estimator):
-        """Fit a `FIRMImportance` on the donors."""
-        of_rows = self.y, self.sample_weight, self.groups
-        self.in_one_place(measure)
-        measure._fit_rows(estimator, self.table, *of_rows)
-
     def fit_trees(self, measure, estimator):
         """Fit an `ImpurityImportance` with rows="unseen"."""
-        if self.whole:
-            of_rows = self.y, self.sample_weight, self.groups
-            measure._fit_other_rows(estimator, self.table, *of_rows)
-        else:
-            self.in_one_place(measure)
-            credit_of_all(measure, estimator, self)
+        credit_of_all(measure, estimator, self)
 
-    def in_one_place(self, measure):
-        """Raise where numbers of single rows are wanted, and there are too many."""
-        if measure.keep_rows and not self.whole:
+    def check(self, measure):
+        """Raise where a measure asks for what single rows, or all of them, give."""
+        asked = measure.get_params(deep=False)
+        if asked.get("keep_rows"):
             self.refuse("keep_rows=True", "leave it out")
+        if asked.get("max_evaluations") is not None:
+            self.refuse("`max_evaluations`", "leave it out")
+        if asked.get("rows") == "oob":
+            self.refuse("rows='oob'", "use rows='all'")
 
     def refuse(self, what, way_out):
         """Raise ValueError, as `what` needs all rows."""
-        if not self.whole:
-            raise ValueError(
-                f"{what} needs all rows in one place, got {self.n_rows} rows in "
-                f"partitions. Pass a sample of at most {MOST_DONORS} rows, such as "
-                f"X.sample(frac={0.9 * MOST_DONORS / self.n_rows:.1g}), or {way_out}."
-            )
-
-    @staticmethod
-    @contextmanager
-    def naming(number):
-        """Name the partition in the message of an error."""
-        try:
-            yield
-        except Exception as error:
-            message = error.args[0] if error.args else ""
-            error.args = (f"Partition {number} of X: {message}", *error.args[1:])
-            raise
+        raise ValueError(
+            f"{what} needs all rows in one place, got {self.n_rows} rows in "
+            f"partitions. Pass a sample of at most {MOST_DONORS} rows, such as "
+            f"X.sample(frac={0.9 * MOST_DONORS / self.n_rows:.1g}), or {way_out}."
+        )
 
     def passed(self, function, *arguments, every=False):
         """Merge function(part, *arguments) over all parts; an error names the part.
 
         The parts hold the rows of positive weight, or every row.
         """
-        arguments = self._read, every, function, arguments
-        return passed_over(self.delayed, _on_part, arguments, self.sent)
-
-    def _check_alike(self, schemas):
-        """Raise where a partition has other columns than the first that has rows."""
-        first = next(schema for schema in schemas if schema is not None)
-        for number, found in enumerate(schemas):
-            if found is not None:
-                with self.naming(number):
-                    _check_alike(found, first)
+        function = partial(_on_part, function, every)
+        return passed_over(self.delayed, function, *arguments)
 
 
-def _on_part(gathered, read, every, function, arguments):
-    with Partitions.naming(gathered[0]):
-        part = read(gathered)
+def _serves(measure):
+    """Whether a measure takes rows in partitions."""
+    if isinstance(measure, ImpurityImportance):
+        return measure.rows == "unseen"
+    return isinstance(measure, ResponseImportance | FIRMImportance)
+
+
+@contextmanager
+def _naming(number):
+    """Name the partition in the message of an error."""
+    try:
+        yield
+    except Exception as error:
+        message = error.args[0] if error.args else ""
+        error.args = (f"Partition {number} of X: {message}", *error.args[1:])
+        raise
+
+
+def _on_part(function, every, gathered, *arguments):
+    with _naming(gathered[0]):
+        part = Partition.read(*gathered)
         part = part if every else part.some(np.flatnonzero(part.weights))
         return None if part is None else function(part, *arguments)
 
@@ -284,17 +290,6 @@ def _delayed(values, X):
     return list(values.to_delayed().ravel())
 
 
-def _read_partition(gathered, feature_names):
-    """A `Partition` of what Dask hands over."""
-    number, X, y, given, groups = gathered
-    table = as_table(X, feature_names)
-    check_length(y, table.n_samples)
-    weights = check_weights(given, table.n_samples)
-    if groups is not None:
-        groups = check_labels(groups, table.n_samples, "groups")
-    return Partition(number, table, y, weights, groups)
-
-
 def _schema_of(table):
     """Names and types of the columns; of categories the levels, too."""
     if not isinstance(table, FrameTable):
@@ -307,16 +302,21 @@ def _type_name(dtype):
     return str(dtype) if levels is None else f"{dtype} with the levels {list(levels)}"
 
 
-def _check_alike(found, first):
-    if found[0] != first[0]:
-        raise ValueError(
-            f"it has the columns {found[0]!r:.200}, but the first one has "
-            f"{first[0]!r:.200}. All partitions must have the same columns."
-        )
-    for name, own, expected in zip(found[0], found[1], first[1]):
-        if own != expected:
+def _check_alike(schemas):
+    """Raise where a partition has other columns than the first that has rows."""
+    names, types = first = next(schema for schema in schemas if schema is not None)
+    for number, found in enumerate(schemas):
+        if found in (None, first):
+            continue
+        with _naming(number):
+            if found[0] != names:
+                raise ValueError(
+                    f"it has the columns {found[0]!r:.200}, but the first one has "
+                    f"{names!r:.200}. All partitions must have the same columns."
+                )
+            e = next(e for e, own in enumerate(found[1]) if own != types[e])
             raise ValueError(
-                f"column {name!r} has the type {own}, but that of the first one is "
-                f"{expected}. Use X.astype or, for levels, X.categorize() to give all "
-                "partitions one type."
+                f"column {names[e]!r} has the type {found[1][e]}, but that of the "
+                f"first one is {types[e]}. Use X.astype or, for levels, "
+                "X.categorize() to give all partitions one type."
             )

@@ -1,41 +1,22 @@
-"""One pass: a task for each partition or some features; results merged in a tree."""
+"""One pass: a task for each partition; their results are merged in a tree."""
 
 from contextlib import suppress
-from functools import partial, reduce
 
 from skvarimp._running.guards import no_overflow
 from skvarimp._running.tasks import Shared
 
-FAN_IN = 8  # results that one task merges
+
+def sent(value):
+    """A task that holds a value for several passes, on a cluster in its memory."""
+    import dask
+
+    with _large_tasks():
+        (task,) = dask.persist(dask.delayed(_same, pure=False)(Shared(value)))
+    return task
 
 
-class Sent:
-    """What all passes of a fit share, such as the model: sent once to each worker.
-
-    Attributes
-    ----------
-    values : list of object
-    tasks : list of Delayed
-        Which hold them, on a cluster in its memory.
-    """
-
-    def __init__(self):
-        self.values, self.tasks = [], []
-
-    def add(self, value):
-        """Send a value ahead of the passes that use it, if it was not yet."""
-        import dask
-
-        if any(value is known for known in self.values):
-            return
-        task = dask.delayed(_same, pure=False)(Shared(value))
-        self.values.append(value)
-        with _large_tasks():
-            self.tasks += dask.persist(task)
-
-
-def passed_over(items, function, arguments, sent):
-    """Merge function(item, *arguments) over all items, two by two.
+def passed_over(items, function, *arguments):
+    """Merge function(item, *arguments) over all items.
 
     Runs on the Dask scheduler in force: a cluster where there is a client, else
     threads. The arguments are sent once to each worker. Partial results are merged
@@ -44,33 +25,23 @@ def passed_over(items, function, arguments, sent):
 
     Parameters
     ----------
-    items : list of Delayed, or of other objects
+    items : list of Delayed
     function : callable
-        Returns None where there is nothing to do; else what `merged` takes.
-    arguments : tuple
-    sent : Sent
-        What of the arguments the workers have already.
-
-    Returns
-    -------
-    object
-        None where there was nothing to do.
+        Returns None where there is nothing to do, which may not be so everywhere; else
+        what `merged` takes.
+    *arguments : object
+        The first ones may be what `sent` returns, in place of the value.
     """
     import dask
+    import dask.bag
 
-    shared = Shared(function, arguments, apart=sent.values)
+    there = [one for one in arguments if dask.is_dask_collection(one)]
+    shared = Shared(function, arguments[len(there) :])
     shared = dask.delayed(_same, pure=False)(shared)
-    run, join = dask.delayed(_run, pure=False), dask.delayed(_joined, pure=False)
-    results = [run(one, shared, *sent.tasks) for one in items]
-    merging = Shared(partial(reduce, merged))
-    while len(results) > 1:
-        results = [
-            join(results[start : start + FAN_IN], merging)
-            for start in range(0, len(results), FAN_IN)
-        ]
+    run = dask.delayed(_run, pure=False)
+    results = dask.bag.from_delayed([run(item, shared, *there) for item in items])
     with _large_tasks():
-        (result,) = dask.compute(results[0])
-    return result
+        return results.fold(merged).to_delayed(optimize_graph=False).compute()
 
 
 def merged(first, second):
@@ -98,14 +69,9 @@ def _same(shared):
     return shared
 
 
-def _run(item, shared, *sent):
-    function, arguments = shared.parts([one.parts()[0] for one in sent])
+def _run(item, shared, *there):
+    function, arguments = shared.parts()
+    there = [one.parts()[0] for one in there]
     with shared.settings(), no_overflow():
-        return function(item, *arguments)
-
-
-def _joined(results, merging):
-    (merge,) = merging.parts()
-    results = [result for result in results if result is not None]
-    with merging.settings(), no_overflow():
-        return merge(results) if results else None
+        result = function(item, *there, *arguments)
+    return [] if result is None else [result]

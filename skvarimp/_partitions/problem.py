@@ -7,23 +7,26 @@ each partition is a walk of its own. `errors.py` says what they vary by.
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 
 import numpy as np
 
-from skvarimp._data.statistics import Units, gini_mean_difference
+from skvarimp._data.statistics import Units
 from skvarimp._data.table import stacked
-from skvarimp._data.validation import check_rows, check_target
-from skvarimp._measures.problem import Problem, compared_with, weighted_median
+from skvarimp._data.validation import check_target
+from skvarimp._measures.problem import (
+    Problem,
+    compared_with,
+    make_problem,
+)
 from skvarimp._models.model import Model
 from skvarimp._partitions.errors import extend_errors
-from skvarimp._partitions.passes import passed_over
-from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._partitions.passes import sent
 from skvarimp._response.grid import Moves
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import RowMean
-from skvarimp._response.walk import run_walk, sample_of, unknown_outcomes
-from skvarimp._running.memory import even_slices
+from skvarimp._response.walk import run_walk, sample_of
 from skvarimp._running.tasks import Progress
 
 MOST_TARGETS = 2**16  # different targets that are told apart
@@ -39,57 +42,39 @@ class PartitionedProblem(Problem):
 
     Attributes
     ----------
-    share : float
-        Share of the rows that are donors.
+    partitions : Partitions
+    sent_model : Delayed
+        The model, which is sent once to each worker.
     """
 
     draws_rows = False
 
     partitions: object = None
-    share: float = 1.0
+    sent_model: object = None
 
     @classmethod
     def of(cls, partitions, estimator, response_method):
-        """That of a model; the partitions' own tasks ask it for its response."""
-        table, n_rows = partitions.table, partitions.table.n_samples
-        of_rows = partitions.sample_weight, partitions.groups
-        weights, kept, labels = check_rows(*of_rows, n_rows)
-        model = Model(estimator, response_method, y=partitions.y)
+        """That of a model."""
+        table, y = partitions.table, partitions.y
+        model = Model(estimator, response_method, y=y)
         if model.clusters and model.class_lists is None:
             raise TypeError(
                 "Rows in partitions need a model that lists its clusters (`labels_`, "
                 "`weights_` or `cluster_centers_`), as one partition may lie in a few "
                 f"of them, got {type(estimator).__name__}. Pass X.compute()."
             )
-        if not kept.all():
-            table, weights = table.take(np.flatnonzero(kept)), weights[kept]
-            table.names = partitions.table.names
-        with partitions.naming(partitions.head.number):
-            level = model.unmoved(partitions.head.table).mean(axis=1)
-        partitions.sent.add(estimator)
-        partitions.sent.add(table)
-        found, sums = partitions.passed(_responses, model, level, partitions.chosen)
-        base = np.hstack([found[number][0] for number in sorted(found)])
-        total = weights.sum()
-        problem = cls(
-            table, model, partitions.y, weights / total, total, base, kept, labels
-        )
-        problem.partitions, problem.share = partitions, partitions.share
-        largest = np.max([size for _, size in found.values()], axis=0)
-        first, second = sums[1:] / partitions.weight
-        problem.all_responses = second - first**2, largest
-        return problem
-
-    @property
-    def whole(self):
-        """Whether the donors are all rows."""
-        return self.share == 1.0
+        weights, groups = partitions.sample_weight, partitions.groups
+        found = make_problem(estimator, table, y, weights, response_method, groups)
+        own = {"partitions": partitions, "sent_model": sent(found.model)}
+        return cls(**vars(found), **own)
 
     def __getstate__(self):
-        return {**super().__getstate__(), "partitions": None}
+        apart = {"partitions": None, "sent_model": None, "model": None}
+        return {**super().__getstate__(), **apart}
 
-    def in_one_place(self, what, way_out="leave it out"):
-        self.partitions.refuse(what, way_out)
+    def _passed(self, function, *arguments):
+        """Merge function(part, model, *arguments) over all partitions."""
+        return self.partitions.passed(function, self.sent_model, *arguments)
 
     def response(self, features, n_moves=1):
         """Its path says where the donors come from."""
@@ -103,89 +88,64 @@ class PartitionedProblem(Problem):
     def drawing(self, done="drawn rows"):
         return super().drawing(done + self.partitions.note)
 
+    @cached_property
     def spread(self):
-        return super().spread() if self.whole else self.all_responses
-
-    def _statistics(self, contrast):
-        if self.whole:
-            return super()._statistics(contrast)
-        # what is wrong with any y is no fault of one partition
-        compared_with(self.model, lambda: self.y, self.base)
-        if contrast == "range":
-            return [float(np.ptp(targets.values)) for targets in self._targets]
-        return [gini_mean_difference(*targets.shares) for targets in self._targets]
+        level = self.base @ self.weights
+        largest, sums = self._passed(_moments, level)
+        first, second = sums / self.partitions.weight
+        return second - first**2, np.max(list(largest.values()), axis=0)
 
     @cached_property
-    def _targets(self):
-        """`Targets` that each output is compared with."""
-        return self.partitions.passed(_targets, self.model)
-
-    def _relative_deviation(self, y):
-        if self.whole:
-            return super()._relative_deviation(y)
-        (targets,) = self._targets
-        values, shares = targets.shares
-        around = shares @ np.abs(values - weighted_median(values, shares))
-        off = self.partitions.passed(_loss, self.model, _distance)
-        off /= self.partitions.weight
-        return None if around == 0 else float(1.0 - off / around)
+    def targets(self):
+        # what is wrong with any y is no fault of one partition
+        compared_with(self.model, lambda: self.y, self.base)
+        found = self._passed(_targets)
+        return [(one.values, one.weights / one.weights.sum()) for one in found]
 
     def mean_loss(self, loss):
-        if self.whole:
-            return super().mean_loss(loss)
-        lost = self.partitions.passed(_loss, self.model, partial(loss_of_rows, loss))
-        return float(lost / self.partitions.weight)
+        return float(self._passed(_loss, loss) / self.partitions.weight)
 
     def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
-        """As tasks of Dask's scheduler: donors by features, others by partitions."""
-        response, n_features = self.response(features), len(features)
-        n_tasks = len(self.partitions.delayed) if self.whole else 1
-        at_most = -(-n_features // n_tasks)
-        parts = [features[some] for some in even_slices(n_features, at_most)]
-        outcomes = unknown_outcomes(n_features, [r.scales for r in requests])
-        arguments = self, response, requests, keep_rows
-        with Progress(measures, n_features * len(requests)) as progress:
-            found = passed_over(parts, _walk_of_donors, arguments, self.partitions.sent)
-            for part in parts:
-                places = [features.index(feature) for feature in part]
-                for of_request, new in zip(outcomes, found[part[0]]):
-                    for outcome, one in zip(of_request, new):
-                        outcome.store(places, one)
-            if not self.whole:
-                self._complete(outcomes, response, features, requests)
-            progress.step(n_features * len(requests))
+        """The donors' walk, for errors; then one of each partition, for means."""
+        keep_rows |= self.units.groups is not None
+        n_steps = len(features) * len(requests)
+        with Progress(measures, n_steps) as progress:
+            outcomes = super().run(features, requests, keep_rows, n_jobs)
+            if _asked(requests, 1):
+                self._take_means(outcomes, features, requests)
+            for outcome in chain.from_iterable(outcomes):
+                outcome.influences = outcome.contributions = outcome.effects = None
+                outcome.skewness = None
+            progress.step(n_steps)
         return outcomes
 
-    def _complete(self, outcomes, response, features, requests):
-        """Take the importances of all rows in place of those of the donors."""
-        if not _asked(requests, 1):
-            return
-        weight = self.partitions.weight
-        arguments = self, response, features, requests, self.partitions.chosen
-        others = self.partitions.passed(_walk_of_others, *arguments)
-        if others is None:
-            return
-        own, moves = self.total_weight / weight, self.moves(features, requests)
-        walk, everywhere = self.walk(response, features, requests), iter(others)
+    def _take_means(self, outcomes, features, requests):
+        """Give outcomes of the donors the means over all rows, and their errors."""
+        response, weight = self.response(features), self.partitions.weight
+        deviations = iter(_deviations(self, response, features, requests))
+        asked = self, response.asks_model, features, requests
+        found = iter(self._passed(_walk_of_part, *asked))
+        walk = self.walk(response, features, requests)
         for r, (request, of_request) in enumerate(zip(requests, outcomes)):
-            asked = zip(request.reductions, of_request, request.scales)
-            for reduction, outcome, scale in asked:
-                if reduction not in _means_of(request).reductions:
+            means = _means_of(request).reductions
+            for reduction, scale, outcome in zip(
+                request.reductions, request.scales, of_request
+            ):
+                if reduction not in means:
                     continue
-                means, curves = next(everywhere)
-                outcome.importances = own * outcome.importances + means / weight
+                extend_errors(outcome, next(deviations), self)
+                sums, curves = next(found)
+                outcome.importances = sums / weight
                 for e, curve in enumerate(curves):
-                    outcome.curves[e] = own * outcome.curves[e] + curve / weight
-                    if not isinstance(reduction, PartialDependence):
-                        continue
-                    position = r * len(features) + e
-                    kind = reduction.for_kind(moves.kind(position).categorical)
-                    sample = sample_of(walk, [moves[position]], scale)
-                    spread = kind.spread(outcome.curves[e][np.newaxis], sample)[0]
-                    outcome.importances[e] = spread / scale
+                    outcome.curves[e] = curve / weight
+                if isinstance(reduction, PartialDependence):
+                    moves = [
+                        walk.moves[r * len(features) + e] for e in range(len(features))
+                    ]
+                    _take_spread(outcome, reduction, walk, moves, scale)
 
     def joined(self, part):
-        """The donors and further rows as a problem of their own."""
+        """The donors, and below them the rows of a partition, as a problem."""
         table = stacked([self.table, part.table])
         table.names, n = self.table.names, len(self.weights) + len(part.weights)
         base = np.hstack([self.base, self.model.unmoved(part.table)])
@@ -218,23 +178,6 @@ def _asked(requests, n_rows):
     return [request for request in asked if request.reductions]
 
 
-def _walk_of_donors(features, problem, response, requests, keep_rows):
-    """The outcomes of some features, all of whose rows are donors."""
-    keep_rows |= not problem.whole and problem.units.groups is not None
-    outcomes = run_walk(problem.walk(response, features, requests, keep_rows))
-    if problem.whole:
-        return {features[0]: outcomes}
-    deviations = iter(_deviations(problem, response, features, requests))
-    for request, of_request in zip(requests, outcomes):
-        means = _means_of(request).reductions
-        for reduction, outcome in zip(request.reductions, of_request):
-            if reduction in means:
-                extend_errors(outcome, next(deviations), problem)
-            outcome.influences = outcome.contributions = outcome.effects = None
-            outcome.skewness = None
-    return {features[0]: outcomes}
-
-
 def _deviations(problem, response, features, requests):
     """How far importances move with the donors: (n_samples, n_features, n_outputs).
 
@@ -244,17 +187,16 @@ def _deviations(problem, response, features, requests):
     """
     n, random = len(problem.weights), np.random.default_rng(0)
     rows = np.sort(random.choice(n, min(n, MOVED_ROWS), replace=False))
-    if not (asked := _asked(requests, len(rows))):
-        return []
+    asked = _asked(requests, len(rows))
     walk = problem.walk(response, features, asked)
     y = None if walk.y is None else walk.y[rows]
 
     def importances(donors):
         moves = MovesToDonors(problem, features, asked, donors)
-        found = run_walk(_of_others(walk, moves, rows, problem.weights[rows], y))
-        return [outcome.importances for of_one in found for outcome in of_one]
+        found = _outcomes(walk, moves, rows, problem.weights[rows], y)
+        return [outcome.importances for outcome in found]
 
-    size = round(n / (2.0 - problem.share))
+    size = round(n / (2.0 - problem.partitions.share))
     samples = [
         importances(np.sort(random.choice(n, size, replace=False)))
         for _ in range(N_SAMPLES)
@@ -298,58 +240,52 @@ class MovesToDonors(Moves):
         return replace(move, donors=rows, codes=None)
 
 
-def _of_others(walk, moves, rows, weights, y):
-    """A walk over some rows of the table that are no donors."""
+def _outcomes(walk, moves, rows, weights, y):
+    """Those of some rows of the table that move to the values of donors."""
     weights, base = weights / weights.sum(), walk.base[:, rows]
-    units = Units(len(rows), weights)
-    return replace(
-        walk, moves=moves, rows=rows, weights=weights, base=base, units=units, y=y
-    )
+    of_rows = {"weights": weights, "base": base, "units": Units(len(rows), weights)}
+    walk = replace(walk, moves=moves, rows=rows, y=y, **of_rows)
+    return list(chain.from_iterable(run_walk(walk)))
 
 
-def _walk_of_others(part, problem, response, features, requests, chosen):
-    """Importances and curves of the rows that are no donors, times their weight."""
-    others = np.delete(np.arange(len(part.weights)), chosen[part.number])
-    if (part := part.some(others)) is None:
-        return None
-    joined, n_donors, n_rows = problem.joined(part), len(problem.weights), len(others)
-    if not isinstance(response, BlackBoxResponse):
-        response = joined.response(features)
+def _take_spread(outcome, reduction, walk, moves, scale):
+    """Set the importances of features, each with its move, to those of their curves."""
+    for e, (move, curve) in enumerate(zip(moves, outcome.curves)):
+        sample = sample_of(walk, [move], scale)
+        spread = reduction.for_kind(move.categorical).spread(curve[np.newaxis], sample)
+        outcome.importances[e] = spread[0] / scale
+
+
+def _walk_of_part(part, model, problem, asks_model, features, requests):
+    """Importances and curves of the rows of a partition, times their weight."""
+    problem.model = model
+    joined, n_donors, n_rows = problem.joined(part), problem.n_rows, len(part.weights)
+    response = joined.drawing() if asks_model else joined.response(features)
     asked = _asked(requests, n_rows)
     moves = MovesToDonors(problem, features, asked, np.arange(n_donors))
     y = None
     if "y" in vars(problem):
         y = check_target(part.y, n_rows, structured=True)
     walk, rows = joined.walk(response, features, asked), n_donors + np.arange(n_rows)
-    found = run_walk(_of_others(walk, moves, rows, part.weights, y))
     weight = part.weights.sum()
     return [
-        (
-            weight * outcome.importances,
-            [weight * curve for curve in outcome.curves or []],
-        )
-        for of_request in found
-        for outcome in of_request
+        (weight * one.importances, [weight * curve for curve in one.curves or []])
+        for one in _outcomes(walk, moves, rows, part.weights, y)
     ]
 
 
-def _responses(part, model, level, chosen):
-    """Responses of donors, and the largest of all; sums of weights and of moments."""
+def _moments(part, model, level):
+    """The largest responses; sums of responses above a level, and of their squares."""
     base = model.unmoved(part.table)
     shifted = base - level[:, np.newaxis]
-    sums = np.stack([shifted**0, shifted, shifted**2]) @ part.weights
-    donors = base[:, chosen[part.number]] if chosen else base
-    return {part.number: (donors, np.abs(base).max(axis=1))}, sums
+    largest = {part.number: np.abs(base).max(axis=1)}
+    return largest, np.stack([shifted, shifted**2]) @ part.weights
 
 
 def _loss(part, model, loss):
     """Weighted sum of the losses of the unmoved rows."""
     y = check_target(part.y, len(part.weights), structured=True)
-    return part.weights @ loss(y, model.unmoved(part.table))
-
-
-def _distance(y, base):
-    return np.abs(y.astype(np.float64) - base[0])
+    return part.weights @ loss_of_rows(loss, y, model.unmoved(part.table))
 
 
 @dataclass
@@ -385,11 +321,6 @@ class Targets:
             weights = np.add.reduceat(weights, first)
             values = values[0] + sums / weights
         return Targets(values, weights)
-
-    @property
-    def shares(self):
-        """Values and their probabilities."""
-        return self.values, self.weights / self.weights.sum()
 
 
 def _targets(part, model):

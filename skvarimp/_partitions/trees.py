@@ -25,7 +25,6 @@ def credit_of_all(measure, estimator, partitions):
     if any(r.loss is not None and not r.loss.takes_single_rows for r in donors):
         what = f"The loss of {type(estimator).__name__}, which depends on all rows,"
         partitions.refuse(what, "use PermutationImportance")
-    partitions.sent.add(estimator)
     sums = partitions.passed(_sums, estimator)
     credit = over_outputs([rows.credit(of_all) for rows, of_all in zip(donors, sums)])
     units, share = Units.of(weights / weights.sum(), labels), partitions.share

@@ -53,23 +53,21 @@ class Shared:
     ----------
     *parts : tuple of object
         What the tasks share.
-    apart : sequence of object, default=()
-        What of them is sent by other ways: the pickle only tells where they belong.
     """
 
-    def __init__(self, *parts, apart=()):
-        self._apart, self._packed = apart, None
+    def __init__(self, *parts):
+        self._packed = None
         self._held = parts, os.getpid(), get_config(), list(warnings.filters)
 
-    def parts(self, apart=()):
-        """What the tasks share; `apart` has come to this process by other ways."""
-        return self._opened(apart)[0]
+    def parts(self):
+        """What the tasks share."""
+        return self._opened()[0]
 
-    def _opened(self, apart=()):
+    def _opened(self):
         with _opening:
             if self._held is None:
-                _, pickled, arrays, _ = self._packed
-                self._held = _Unpickler(io.BytesIO(pickled), arrays, apart).load()
+                _, pickled, arrays = self._packed
+                self._held = _Unpickler(io.BytesIO(pickled), arrays).load()
         return self._held
 
     @contextmanager
@@ -97,11 +95,10 @@ class Shared:
     def pack(self):
         """Pickle the parts, once: what changes in them later is not sent."""
         if self._packed is None:
-            pickler = _Pickler(io.BytesIO(), self._apart)
+            pickler = _Pickler(io.BytesIO())
             pickler.dump(self._held)
             pickled = np.frombuffer(pickler.file.getvalue(), dtype=np.uint8)
-            rest = pickler.arrays, bool(self._apart)
-            self._packed = uuid.uuid4().hex, pickled, *rest
+            self._packed = uuid.uuid4().hex, pickled, pickler.arrays
 
     def __reduce__(self):
         self.pack()
@@ -109,17 +106,14 @@ class Shared:
 
 
 class _Pickler(get_loky_pickler()):  # as joblib pickles tasks, lambdas included
-    """Leaves out large arrays, which it lists, and what is sent apart."""
+    """Leaves out large arrays, which it lists."""
 
-    def __init__(self, file, apart):
+    def __init__(self, file):
         super().__init__(file)
         self.file, self.arrays, self._position = file, [], {}
-        self._apart = {id(value): f"apart {k}" for k, value in enumerate(apart)}
 
     def persistent_id(self, value):
         """Position of what is left out; None: pickle the value."""
-        if id(value) in self._apart:
-            return self._apart[id(value)]
         if type(value) not in (np.ndarray, np.memmap):
             return None
         if value.nbytes < LARGE or value.dtype.hasobject:
@@ -131,24 +125,21 @@ class _Pickler(get_loky_pickler()):  # as joblib pickles tasks, lambdas included
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file, arrays, apart):
+    def __init__(self, file, arrays):
         super().__init__(file)
-        self._left_out = dict(enumerate(arrays))
-        self._left_out |= {f"apart {k}": value for k, value in enumerate(apart)}
+        self._arrays = arrays
 
     def persistent_load(self, position):
-        return self._left_out[position]
+        return self._arrays[position]
 
 
-def _received(name, pickled, arrays, waits):
-    """In a worker: the `Shared` of that name, unpickled now unless parts are apart."""
+def _received(name, pickled, arrays):
+    """In a worker: the `Shared` of that name, unpickled when it is used."""
     global _timer
     shared = _latest.get(name)
     if shared is None:
         shared = Shared.__new__(Shared)
-        shared._held, shared._packed = None, (name, pickled, arrays, waits)
-        if not waits:
-            shared._opened()
+        shared._held, shared._packed = None, (name, pickled, arrays)
         _latest.clear()
         _latest[name] = shared
     if _timer is not None:

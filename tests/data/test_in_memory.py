@@ -48,7 +48,6 @@ def fits(measure, model=LINEAR):
 NEED_MEMORY = {
     "coefficients": fits(CoefficientImportance()),
     "filter": fits(FilterImportance(), None),
-    "derivative": fits(DerivativeImportance()),
     "impurity": fits(
         ImpurityImportance(surrogates=True), RandomForestRegressor(2, max_depth=2)
     ),
@@ -70,6 +69,7 @@ TAKE_PARTITIONS = {
     "permutation": fits(PermutationImportance()),
     "scoring": fits(PermutationImportance(scoring="r2")),
     "firm": fits(FIRMImportance()),
+    "derivative": fits(DerivativeImportance()),
     "effects": fits(ALEImportance()),
     "comparison": lambda X, y, **more: compare_importances(
         LINEAR.fit(X, Y), X, y, **more

@@ -576,11 +576,12 @@ def test_what_needs_all_rows_says_so(few_donors, numbers):
 @pytest.mark.parametrize(
     ("measure", "n_passes"),
     [
-        (SensitivityImportance(scale=None), 4),
-        (PartialDependenceImportance(grid=5), 4),
-        (PermutationImportance(), 5),
-        (PermutationImportance(estimation="sampled"), 4),
-        (InteractionImportance(grid=3), 3),
+        (SensitivityImportance(scale=None), 3),
+        (PartialDependenceImportance(grid=5), 3),
+        (PermutationImportance(), 4),
+        (PermutationImportance(estimation="sampled"), 3),
+        (SobolImportance(), 4),
+        (InteractionImportance(grid=3), 2),
         (FIRMImportance(), 2),
         (ImpurityImportance(rows="unseen"), 3),
     ],
@@ -700,12 +701,14 @@ def test_unlike_partitions_are_named(frame):
             measure.fit(model, of_parts(first, odd))
 
 
-def test_bad_rows_are_named(numbers):
+def test_bad_rows_are_named(few_donors, numbers):
     """NaN that the model refuses, y of another length, bad weights."""
     X, y, weight = numbers
     model = SVR().fit(X, y)
     measure = SensitivityImportance(scale=None, grid=5, estimation="exact")
-    for row, number in ((0, 0), (300, 3)):
+    donors = np.random.default_rng(0).choice(len(X), N_DONORS, replace=False)
+    others = np.setdiff1d(np.arange(len(X)), donors)
+    for row, number in ((others[0], 0), (others[-1], 3)):
         bad = X.copy()
         bad[row, 2] = np.nan
         with pytest.raises(ValueError, match=rf"(?s)Partition {number} of X: .*NaN"):
@@ -807,7 +810,7 @@ class Listed(Thirds):
         return super().fit(X)
 
 
-def test_clusters_that_the_model_does_not_list():
+def test_clusters_that_the_model_does_not_list(monkeypatch):
     """The first partition of sorted rows holds one of three: they are refused."""
     random = np.random.default_rng(0)
     rows = random.uniform(size=(CUTS[-1], 2))
@@ -818,9 +821,10 @@ def test_clusters_that_the_model_does_not_list():
     found = clone(measure).fit(model, in_parts(rows)).importances_per_output_
     assert expected.shape == (2, 3)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    np.testing.assert_allclose(  # of rows in memory all are known
-        clone(measure).fit(Thirds().fit(rows), rows).importances_per_output_, expected
-    )
+    for known in (rows, in_parts(rows)):  # if memory holds them
+        found = clone(measure).fit(Thirds().fit(rows), known).importances_per_output_
+        np.testing.assert_allclose(found, expected)
+    monkeypatch.setattr(partitions, "MOST_DONORS", N_DONORS)
     with pytest.raises(TypeError, match=r"lists its clusters.*Thirds.*X\.compute\(\)"):
         measure.fit(Thirds().fit(rows), in_parts(rows))
 
@@ -841,20 +845,26 @@ def client():
 
 
 @pytest.mark.thorough
-def test_on_a_cluster(client, frame):
+@pytest.mark.parametrize("n_donors", [100_000, N_DONORS])
+def test_on_a_cluster(client, frame, n_donors, monkeypatch):
     """Frames and weights, on two processes."""
+    monkeypatch.setattr(partitions, "MOST_DONORS", n_donors)
     X, y, weight = frame
     model = HistGradientBoostingRegressor(
         max_iter=5, categorical_features="from_dtype"
     ).fit(X, y)
     measures = {"s": MEASURES[0], "d": MEASURES[4], "p": MEASURES[6]}
-    expected = compare_importances(model, X, y, measures, sample_weight=weight)
-    found = compare_importances(
-        model, in_parts(X), in_parts(y), measures, sample_weight=in_parts(weight)
-    )
-    for labels, one in found.results.items():
-        numbers = expected.results[labels].importances
-        np.testing.assert_allclose(one.importances, numbers, atol=1e-12)
+    parts = [in_parts(values) for values in (X, y, weight)]
+
+    def compared(X, y, weight):
+        return compare_importances(model, X, y, measures, sample_weight=weight)
+
+    with dask.config.set(scheduler="synchronous"):
+        expected = compared(X, y, weight) if n_donors > len(X) else compared(*parts)
+    for labels, one in compared(*parts).results.items():
+        other = expected.results[labels]
+        np.testing.assert_allclose(one.importances, other.importances, atol=1e-12)
+        np.testing.assert_allclose(one.standard_errors, other.standard_errors)
 
 
 class Counted(HistGradientBoostingRegressor):
@@ -867,7 +877,7 @@ class Counted(HistGradientBoostingRegressor):
         Counted.times += 1
 
 
-def test_the_model_is_sent_once(client, numbers):
+def test_the_model_is_sent_once(client, few_donors, numbers):
     """To each worker, whatever the number of passes."""
     X, y, _ = numbers
     model = Counted(max_iter=3).fit(X, y)
@@ -887,14 +897,19 @@ class Deadly:
     """A model that kills the worker it runs on, once."""
 
     def __init__(self, marker):
-        self.marker = marker
+        self.marker, self.home = marker, os.getpid()
 
     def predict(self, X):
         """The product of two columns."""
-        if len(X) == 160 and not self.marker.exists():  # the walk over one partition
+        self.kill()
+        return X[:, 0] * X[:, 1]
+
+    def kill(self, values=None):
+        """End another process than the first; the next time return the values."""
+        if os.getpid() != self.home and not self.marker.exists():
             self.marker.touch()
             os._exit(1)
-        return X[:, 0] * X[:, 1]
+        return values
 
 
 @pytest.mark.thorough
@@ -902,14 +917,16 @@ class Deadly:
 def test_a_killed_worker_changes_nothing(
     client, numbers, tmp_path, n_donors, monkeypatch
 ):
-    """Dask computes its partitions again, with all rows as donors or some."""
+    """Dask computes its partitions again: killed as it reads them, or as rows move."""
     monkeypatch.setattr(partitions, "MOST_DONORS", n_donors)
     X, _, _ = numbers
     measure = SensitivityImportance(scale=None, grid=3, features=[0, 1])
-    model = Deadly(tmp_path / "killed")
-    found = clone(measure).fit(model, in_parts(X))
+    model, rows = Deadly(tmp_path / "killed"), in_parts(X)
+    if n_donors > len(X):
+        rows = rows.map_blocks(model.kill, meta=X[:0])
+    found = clone(measure).fit(model, rows)
     assert model.marker.exists()
-    expected = clone(measure).fit(model, in_parts(X))
+    expected = clone(measure).fit(model, rows)
     np.testing.assert_array_equal(found.importances_, expected.importances_)
     np.testing.assert_array_equal(found.standard_errors_, expected.standard_errors_)
     if n_donors > len(X):

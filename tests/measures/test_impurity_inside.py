@@ -15,6 +15,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from skvarimp import ImpurityImportance
 from skvarimp._measures.impurity.readers import as_known
+from skvarimp._partitions import partitions
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 4))
@@ -62,16 +63,21 @@ def test_surrogates_of_a_transformed_target():
     np.testing.assert_array_equal(found, right)
 
 
-def test_transformed_targets_of_rows_in_partitions():
-    """They are refused, by X, and y is not computed in silence."""
+def test_transformed_targets_of_rows_in_partitions(monkeypatch):
+    """They are refused where memory does not hold them."""
     array = pytest.importorskip("dask.array")
     y = np.exp(Y[:, 0] / 5)
     model = TransformedTargetRegressor(FOREST, func=np.log, inverse_func=np.exp)
     measure = ImpurityImportance(rows="unseen")
     rows, target = (array.from_array(a, chunks=60) for a in (X, y))
     model.fit(X, y)
-    with pytest.raises(TypeError, match="X must be in memory"):
-        measure.fit(model, rows, target)
+    expected = clone(measure).fit(model, X, y).importances_
+    found = clone(measure).fit(model, rows, target).importances_
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    monkeypatch.setattr(partitions, "MOST_DONORS", 100)
+    for estimator in (model, make_pipeline(StandardScaler(), FOREST).fit(X, y)):
+        with pytest.raises(TypeError, match=r"X must be in memory.*X\.compute\(\)"):
+            measure.fit(estimator, rows, target)
     with pytest.raises(TypeError, match="y must be in memory"):
         measure.fit(model, X, target)
 

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skvarimp._data.base_table import Table, numbers_if_possible
+from skvarimp._data.base_table import numbers_if_possible
 from skvarimp._data.statistics import Units, unit_of
-from skvarimp._data.table import as_rows
+from skvarimp._data.table import as_table
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
@@ -213,13 +213,6 @@ default="auto"
 
     _takes_groups = True
 
-    def _fit(self, estimator, X, y, sample_weight, groups=None):
-        rows = as_rows(X, y, sample_weight, groups)
-        if isinstance(rows, Table):
-            self._fit_rows(estimator, rows, y, sample_weight, groups)
-        else:
-            rows.fit_firm(self, estimator)
-
     def _store_estimates(
         self, table, features, output_names, results, half_range=np.inf
     ):
@@ -252,7 +245,8 @@ default="auto"
     def _highest(self):
         return np.maximum(self._half_range, self.importances_)
 
-    def _fit_rows(self, estimator, table, y, sample_weight, groups):
+    def _fit(self, estimator, X, y, sample_weight, groups=None):
+        table = as_table(X)
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
         columns = self._set_features(table, self.features, estimator)
         if self.features is None and self.feature_functions is not None:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.compose import TransformedTargetRegressor
 
-from skvarimp._data.base_table import Table, column_names
+from skvarimp._data.base_table import column_names
 from skvarimp._data.statistics import Units
-from skvarimp._data.table import as_rows, as_table, check_fitted, check_in_memory
+from skvarimp._data.table import are_apart, as_table, check_fitted, check_in_memory
 from skvarimp._data.validation import Interval, check_rows, check_target
 from skvarimp._display.matrix import AssociationDisplay
 from skvarimp._measures.base import BaseImportance
@@ -262,10 +262,6 @@ class ImpurityImportance(BaseImportance):
         return self.rows != "unseen"
 
     @property
-    def _passes_over_partitions(self):
-        return self.rows == "unseen"
-
-    @property
     def _may_be_negative(self):
         return self.rows != "training"
 
@@ -328,8 +324,9 @@ class ImpurityImportance(BaseImportance):
         self : object
             The fitted instance.
         """
-        row_data = {"sample_weight": sample_weight, "groups": groups}
-        X = self._started(estimator, X, y, row_data, feature_names)
+        X, y, sample_weight, groups = self._started(
+            estimator, X, y, sample_weight, groups, feature_names
+        )
         self._fit(estimator, X, y, sample_weight, tree_weights, groups)
         return self
 
@@ -360,11 +357,10 @@ class ImpurityImportance(BaseImportance):
         if X is None or y is None:
             missing = "X" if X is None else "y"
             raise ValueError(f"rows={self.rows!r} needs X and y, got {missing}=None.")
-        unseen = self.rows == "unseen"
-        table = as_rows(X, y, sample_weight, groups) if unseen else as_table(X)
-        if not isinstance(table, Table):
-            table.fit_trees(self, estimator)
+        if are_apart(X):
+            X.fit_trees(self, estimator)
             return
+        table = as_table(X)
         self._set_features(table, None, estimator)
         target = check_target(y, table.n_samples)
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)

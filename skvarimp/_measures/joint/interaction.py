@@ -176,7 +176,6 @@ default="auto"
     [('x0', 'x1'), ('x0', 'x2'), ('x1', 'x2')]
     """
 
-    _passes_over_partitions = True
     _takes_groups = False
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form

@@ -197,7 +197,7 @@ default="auto"
     keep_rows: bool = False
     max_evaluations: int | None = None
 
-    _passes_over_partitions = _has_directions = True
+    _has_directions = True
     _drawn_estimation = "sampled"
 
     @property

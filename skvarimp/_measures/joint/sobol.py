@@ -168,8 +168,6 @@ default="auto"
     array([0. , 0. , 0.5])
     """
 
-    _passes_over_partitions = True
-
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "tol": [StrOptions({"auto"}), *CONSTRAINTS["tol"]],
     }
@@ -192,7 +190,7 @@ default="auto"
     keep_rows: bool = False
 
     def _plan(self, problem, features):
-        n_rows, (spread, size) = problem.n_rows, problem.spread()
+        n_rows, (spread, size) = problem.n_rows, problem.spread
         constant = spread <= (ROUNDING * size) ** 2  # which outputs
         scale = np.where(constant, 1.0, spread)
         kept = n_rows if self.keep_rows and self.order == "first" else None
@@ -224,7 +222,7 @@ default="auto"
     def _conclude(self, plan, outcomes):
         drawn, constant = plan.estimation == "sampled", plan.own
         total, first = outcomes = self._draw(plan) if drawn else outcomes
-        _, size = plan.problem.spread()
+        _, size = plan.problem.spread
         varies = total.importances > (10 * ROUNDING * size) ** 2
         refused = np.argwhere(varies & constant)
         if len(refused):

@@ -157,7 +157,7 @@ def screened_pairs(problem, features, on_grid, n_pairs, n_jobs):
     """
     response, share = problem.response(features), np.zeros(len(features))
     if not response.additive:
-        spread, _ = problem.spread()
+        spread, _ = problem.spread
         scale = np.where(spread > 0, spread, 1.0)
         shares = [TotalShare(), OwnShare.over("variance", problem.n_rows, 1)]
         request = replace(on_grid, reductions=shares, scales=[scale, scale])
