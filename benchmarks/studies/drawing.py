@@ -3,11 +3,12 @@
 import warnings
 
 import numpy as np
-from sklearn.ensemble import GradientBoostingRegressor
-from sklearn.neighbors import KNeighborsRegressor
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance, SobolImportance
-from skvarimp._response import rounds
 from skvarimp.exceptions import ImportanceWarning
 
 
@@ -130,11 +131,36 @@ def rare(samples=100):
                 print(f"{zeros[1]:10}{zeros[2]:10}   {draws.round().astype(int)}")
 
 
-def honest(samples=400, rows=300):
+class Probabilities(ClassifierMixin, BaseEstimator):
+    """A classifier of two classes that is not read.
+
+    Parameters
+    ----------
+    chance : callable
+        The probability of the second class, of rows.
+    """
+
+    def __init__(self, chance):
+        self.chance = chance
+
+    def fit(self, X, y):
+        """Look at the classes."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        """Of both classes."""
+        second = self.chance(X)
+        return np.column_stack([1 - second, second])
+
+
+def honest(samples=400, rows=300, only=""):
     """z-values of drawn importances: their mean and standard deviation over seeds.
 
-    For measures, models and kinds of columns: numbers, ties, levels, groups; with equal
-    weights, with unequal ones, within subgroups, and with rows drawn.
+    For measures, models and kinds of columns (numbers, ties, two kinds of levels, a
+    group), by settings: weights, subgroups, rows drawn and tolerances. `only` is a part
+    of the settings' names, or of the measures' or models'. A spread that is not between
+    0.7 and 1.1 is marked.
     """
     warnings.simplefilter("ignore", ImportanceWarning)
     random = np.random.default_rng(1)
@@ -142,50 +168,79 @@ def honest(samples=400, rows=300):
     X[:, 1] = np.round(X[:, 1])
     X[:, 2], X[:, 3] = random.integers(0, 9, rows), random.integers(0, 12, rows)
     y = mixed(X) + 0.5 * random.normal(size=rows)
+    labels = (random.random(rows) < expit(2 * mixed(X))).astype(int)
+    boosting = GradientBoostingRegressor(random_state=0).fit(X, y)
+    classes = GradientBoostingClassifier(random_state=0).fit(X, labels)
+    near, near_classes = KNeighborsRegressor().fit(X, y), KNeighborsClassifier()
+    near_classes.fit(X, labels)
     models = {
-        "function": mixed,
-        "boosting": GradientBoostingRegressor(random_state=0).fit(X, y).predict,
-        "neighbours": KNeighborsRegressor().fit(X, y).predict,
+        "function": (mixed, lambda rows: expit(4 * mixed(rows))),
+        "boosting": (boosting.predict, lambda rows: classes.predict_proba(rows)[:, 1]),
+        "neighbours": (
+            near.predict,
+            lambda rows: near_classes.predict_proba(rows)[:, 1],
+        ),
     }
     measures = {
         "pairs": SensitivityImportance(scale=None),
         "observed": SensitivityImportance(contrast="observed", scale=None),
         "squared": PermutationImportance(loss="squared_error"),
         "absolute": PermutationImportance(loss="absolute_error"),
+        "log loss": PermutationImportance(loss="log_loss"),
         "total": SobolImportance(),
     }
-    weights = random.uniform(0.5, 1.5, rows)
+    even, heavy = random.uniform(0.5, 1.5, rows), random.exponential(size=rows)
+    budget = {"max_evaluations": rows + 5 * 6 * (rows // 3)}
     settings = {
         "plain": ({}, None),
-        "weights": ({}, weights),
+        "weights": ({}, even),
+        "exponential weights": ({}, heavy),
         "subgroups": ({"conditional": random.integers(0, 4, rows)}, None),
-        "rows drawn": ({}, None),
+        "rows drawn": (budget, None),
+        "rows drawn, weights": (budget, even),
+        "rows drawn, exponential weights": (budget, heavy),
+        "tol": ({"tol": 0.05}, None),
     }
     features = ["x0", "x1", "x2", "x3", ["x4", "x5"]]
     for setting, (how, weight) in settings.items():
-        tol = "auto" if setting == "rows drawn" else None
-        if setting == "rows drawn":
-            rounds.MOST_ROWS, rounds.BLOCK_ROWS = 2 * rows // 3, rows // 3
         for name, measure in measures.items():
-            if how and name == "total":
+            if name == "total" and not {"conditional", "max_evaluations"}.isdisjoint(
+                how
+            ):
                 continue
-            measure.set_params(features=features, **how)
-            for kind, predict in models.items():
-                z = drawn_z(measure, tol, predict, (X, y, weight), samples)
+            for kind, (predict, chance) in models.items():
+                title = f"{setting:31} {name:9} {kind:10}"
+                if only not in title:
+                    continue
+                model, target = function_of(predict), y
+                if name == "log loss":
+                    model, target = Probabilities(chance).fit(X, labels), labels
+                here = clone(measure).set_params(features=features, **how)
+                z = drawn_z(here, model, (X, target, weight), samples)
                 mean, spread = z.mean(axis=0).round(2), z.std(axis=0).round(2)
-                print(f"{setting:10} {name:9} {kind:10} mean {mean} sd {spread}")
+                mark = "!" if np.any((spread < 0.7) | (spread > 1.1)) else ""
+                print(f"{title} mean {mean} sd {spread} {mark}", flush=True)
 
 
-def drawn_z(measure, tol, predict, data, samples):
-    """z-values (n_samples, n_features) of drawn importances against exact ones."""
-    X, y, weight = data
+def function_of(predict):
+    """The same as a function, which is not read."""
 
     def model(rows):
         return predict(rows)
 
-    measure.set_params(estimation="exact")
-    exact = measure.fit(model, X, y, sample_weight=weight).importances_.copy()
-    measure.set_params(estimation="sampled", tol=tol)
+    return model
+
+
+def drawn_z(measure, model, data, samples):
+    """z-values (n_samples, n_features) of drawn importances against exact ones."""
+    X, y, weight = data
+    exact = clone(measure).set_params(estimation="exact")
+    if "max_evaluations" in exact.get_params():
+        exact.set_params(max_evaluations=None)
+    exact = exact.fit(model, X, y, sample_weight=weight).importances_
+    measure.set_params(estimation="sampled")
+    if measure.tol == "auto":
+        measure.set_params(tol=None)
     z = []
     for seed in range(samples):
         imp = measure.set_params(random_state=seed)

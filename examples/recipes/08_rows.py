@@ -18,6 +18,6 @@ importance = SensitivityImportance(keep_rows=True).fit(forest, X, y)
 importance.plot()
 
 # %%
-# A point is a patient; its colour is the value of the feature.
+# A point is a patient; its colour is the value of the input.
 
 RowsDisplay.from_importance(importance, X)

@@ -2,7 +2,7 @@
 Which pairs interact?
 =====================
 
-A cell for each pair of features.
+A cell for each pair of inputs.
 """
 
 from sklearn.datasets import load_diabetes

@@ -2,7 +2,7 @@
 All good models of a search
 ===========================
 
-Does another good model need the feature?
+Does another good model need the input?
 """
 
 from sklearn.datasets import load_diabetes

@@ -16,17 +16,19 @@ from skvarimp._display.drawing import (
     axes_for,
     check_choice,
     drawable,
+    fit_labels,
     hue,
     with_fitting_text,
+    write_key,
 )
 from skvarimp._display.named_rows import (
     NamedRows,
     check_no_other_names,
     finish_rows,
+    fit_names,
     mark_directions,
     result_of,
     row_size,
-    write_texts,
 )
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
@@ -153,7 +155,7 @@ class ComparisonDisplay(NamedRows):
         display : ComparisonDisplay
             The drawn display.
         """
-        found = dict(zip(cohorts._cohorts_in_words(), cohorts.by_cohort.values()))
+        found = {str(cohort): of for cohort, of in cohorts.by_cohort.items()}
         what = cohorts.quantity.label
         bars = {what: {name: of.importances for name, of in found.items()}}
         ends = {what: {name: of.ends().T for name, of in found.items()}}
@@ -231,7 +233,10 @@ class ComparisonDisplay(NamedRows):
             below[1:1] = mark_directions(self.ax_, known)
         if any(self.errors_.values()):
             below.insert(1, "lines: 95% intervals")
-        self.key_ = write_texts(self.ax_, names, self.axes_, below[1:])
+        fit_names(self.ax_, names)
+        fit_labels(self.axes_)
+        self.key_ = write_key(self.ax_, below[1:])
+        fit_names(self.ax_, names)
         return self
 
     def _rows(self, most, room):

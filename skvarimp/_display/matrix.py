@@ -25,7 +25,6 @@ from skvarimp._display.drawing import (
     hue,
     inches,
     ink,
-    lay_out,
     not_shown,
     number_format,
     plain,
@@ -186,7 +185,7 @@ class MatrixDisplay:
         ax.set(ylabel=self._beside, xlabel="\n".join(self._below))
         fit_labels([ax, bar.ax])
         self.key_ = write_key(ax, notes)
-        lay_out(self.figure_)  # to know the size of the cells
+        self.figure_.draw_without_rendering()  # to know the size of the cells
         _write_numbers(ax, cells)
         return self
 

@@ -19,7 +19,6 @@ from skvarimp._display.drawing import (
     hue,
     inches,
     ink,
-    lay_out,
     mixed,
     single_axes,
     with_fitting_text,
@@ -180,7 +179,7 @@ def _name_points(ax, n, score, places):
         ax.plot(n[at], score[at], marks[what], **style)
     if places["best"] == places["kept"]:
         places = {"best and kept": places["best"]}
-    lay_out(ax.figure)  # to know the height of the lines
+    ax.figure.draw_without_rendering()  # to know the height of the lines
     line = 1.4 * line_inches() / inches(ax)[1]
     low, high = ax.get_ylim()
     above = line * (len(places) + 0.3)

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
-from sklearn.tree import BaseDecisionTree
 
 from skvarimp._data.base_table import column_names
 from skvarimp._models.transformers import NotColumnwise, sources
@@ -46,7 +45,7 @@ def declared_categories(estimator, n_columns, names=None):
 
 
 def _declared(estimator, n_columns, names):
-    if isinstance(estimator, type | BaseDecisionTree):  # trees split by numbers
+    if isinstance(estimator, type):
         return set()
     if inspect.ismethod(estimator):  # such as model.predict
         return _declared(estimator.__self__, n_columns, names)

@@ -14,15 +14,21 @@ has no bias. As A[r] and B[r] may stand for each other, its variance is estimate
 
 A mean over pairs of values of a symmetric kernel K with K(a, a) = 0 is
 
-    T[i] = (1 / R^2) sum_rs K(A[r], B[s]).
+    T[i] = (1 / R^2) (sum_r K(A[r], B[r]) + sum_(r != s) M[r, s]),
 
-Its variance is estimated by putting B[r] in the place of A[r], and the reverse (Efron &
-Stein 1981, "The jackknife estimate of variance", Annals of Statistics 9). That leaves
-out the pair within the stratum, where B[r] would be compared with itself. For it the
-change is multiplied by 1 + `WITHIN` / (R - 1)^2, and half of K(A[r], B[r])^2 is added:
-where a response has one step, in the middle of the strata, the changes beside other
-strata cancel, and that pair is all that varies. With three strata or more, errors are
-then between a quarter too small, as of levels that are rare, and a half too large.
+with M[r, s] the mean of K over the four pairs of a draw of r and one of s. Let D[r] be
+by how much T[i] R^2 changes beside the other strata if B[r] takes the place of A[r],
+and I[r, s] = K(A[r], A[s]) - K(A[r], B[s]) - K(B[r], A[s]) + K(B[r], B[s]). The sum of
+D[r]^2 counts what pairs of draws have in common twice, so that the estimate is
+
+    N[i] = (1 / R^4) (c (sum_r D[r]^2 - sum_(r < s) I[r, s]^2 / 4)
+                      + sum_r K(A[r], B[r])^2 / 2),   c = (1 + `WITHIN` / (R - 1)^2)^2.
+
+The last sum is of the pairs within the strata, whose variance two draws do not tell: it
+is half of the mean square for two equally frequent values, and a third for numbers of
+equal density. c is for what such a pair has in common with the others. With three
+strata or more, errors are then between a quarter too small, as of levels that are rare,
+and a half too large.
 
 A feature with at most 2 R cells takes all of them in each row, by their probabilities.
 That costs no more, and is exact.
@@ -33,6 +39,12 @@ n rows lacks the others: as of a random sample without replacement, the variance
     (1 - m / n) m / (m - 1) sum_i v[i]^2 (T[i] - mean T)^2 + (m / n) sum_i v[i]^2 N[i],
 
 with v the weights of the m rows, which sum to 1.
+
+Few large parts of such a sum, of rare draws or heavy rows, are often missing from it.
+Draws that miss them give an estimate that is too small and looks precise. So each of
+the two sums counts its largest part `FURTHER` times more, as Agresti and Coull add two
+successes to a count ("Approximate is better than exact", The American Statistician 52,
+1998). Where many rows matter alike, that changes next to nothing.
 """
 
 from dataclasses import dataclass
@@ -48,6 +60,7 @@ from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
 WITHIN = 0.45  # measured: functions, trees and neighbours, of numbers and levels
+FURTHER = 2.0  # parts as large as the largest one, in errors of drawing
 DONOR_BINS = 2**13  # of neighbouring donors, whose mean contributions are averaged
 
 
@@ -110,31 +123,34 @@ class DrawnCurves(Chunk):
         return rows, 2 * per_draw - rows[..., np.newaxis]
 
     def _of_pairs(self, kernel):
-        """Means of a kernel of A and B for the rows and for each draw; sets `noise`."""
+        """Means of a kernel over the pairs, and for each draw; sets `noise`."""
         draws = np.ascontiguousarray(np.moveaxis(self.ice[0], 2, 0))
         a, b = draws[::2], draws[1::2]  # (n_strata, n_outputs, n_rows)
-        factors = 1.0 / (len(self.scale) * self.scale)
+        factors, n_strata = 1.0 / (len(self.scale) * self.scale), len(a)
 
         def between(x, y):
             return kernel(x[:, np.newaxis], y[np.newaxis])
 
         def mean(pairs):
-            return np.einsum("rsoi,o->rsi", pairs, factors)
+            return np.einsum("...oi,o->...i", pairs, factors)
 
-        pairs, n_strata = between(a, b), len(a)
-        both = mean(pairs)
-        own = np.einsum("rri->ri", both)
-        # B[r] in the place of A[r] beside the B[s] of other strata, and the reverse
-        for_a = mean(between(b, b)).sum(axis=1) - (both.sum(axis=1) - own)
-        for_b = mean(between(a, a)).sum(axis=1) - (both.sum(axis=0) - own)
-        squares = ((for_a**2 + for_b**2) / 2).sum(axis=0)
-        others = n_strata - 1
+        aa, ab, bb = between(a, a), between(a, b), between(b, b)
+        ba, same = ab.swapaxes(0, 1), np.arange(n_strata)
+        own, common = mean(ab[same, same]), mean(aa - ab - ba + bb)
+        of_a, of_b = aa + ab, bb + ba
+        # a draw has one partner in its own stratum, and two in each other one
+        of_a[same, same] *= 2.0
+        of_b[same, same] *= 2.0
+        of_a, of_b = of_a.mean(axis=1) / 2, of_b.mean(axis=1) / 2
+        common[same, same] = 0.0
+        squares = n_strata**2 * (mean(of_a - of_b) ** 2).sum(axis=0)
+        squares -= (common**2).sum(axis=(0, 1)) / 8
         within = (own**2).sum(axis=0) / 2
-        squares = squares * (1 + WITHIN / others**2) ** 2 + within
-        self.noise = squares / n_strata**4
-        mean_of_a, mean_of_b = pairs.mean(axis=1), pairs.mean(axis=0)
-        per_draw = np.moveaxis(np.stack([mean_of_a, mean_of_b], axis=1), (0, 1), (2, 3))
-        return mean_of_a.mean(axis=0)[np.newaxis], per_draw.reshape(self.ice.shape)
+        factor = (1 + WITHIN / (n_strata - 1) ** 2) ** 2
+        self.noise = (factor * squares + within) / n_strata**4
+        per_draw = np.moveaxis(np.stack([of_a, of_b], axis=1), (0, 1), (2, 3))
+        rows = (of_a + of_b).mean(axis=0) / 2
+        return rows[np.newaxis], per_draw.reshape(self.ice.shape)
 
 
 @dataclass
@@ -223,6 +239,9 @@ class DrawnRows:
         unmoved.
     largest : float
         Largest size of a draw's contribution.
+    spreads : ndarray
+        What the draws of a row are spread by: roots of the sums of the squared gaps
+        between A and B. Rounded down to three binary digits; sorted, each once.
     exact : bool
         Whether the rows took all cells, so that further draws add nothing.
     """
@@ -234,6 +253,7 @@ class DrawnRows:
     moved: np.ndarray
     sums: np.ndarray
     largest: float
+    spreads: np.ndarray
     exact: bool = False
 
     def followed_by(self, other):
@@ -246,6 +266,7 @@ class DrawnRows:
             np.concatenate([self.moved, other.moved], axis=1),
             self.sums + other.sums,
             max(self.largest, other.largest),
+            np.union1d(self.spreads, other.spreads),
             self.exact,
         )
 
@@ -261,6 +282,7 @@ class DrawnRows:
             a * self.moved + b * other.moved,
             self.sums + other.sums,
             max(self.largest, other.largest),
+            np.union1d(self.spreads, other.spreads),
         )
 
 
@@ -352,6 +374,7 @@ class StrataDraws:
             shape.over_cells(shape.moved)[0],
             np.stack(numbers),
             float(np.abs(rows).max(initial=0.0)),
+            np.empty(0),
             exact=True,
         )
 
@@ -382,6 +405,7 @@ class StrataDraws:
             moved.mean(axis=2),
             np.stack([np.bincount(at, values, n_bins) for values in numbers]),
             float(np.abs(per_draw).max(initial=0.0)),
+            rounded_down(n_draws * np.sqrt(np.maximum(noise, 0.0))),
         )
 
     def finished(self, e, found):
@@ -395,9 +419,9 @@ class StrataDraws:
         rho = found.means - theta
         squares = w**2 @ rho**2
         noise = float(w**2 @ found.noise)
-        error = (m / n) * noise
+        error = (m / n) * with_further(w**2 * found.noise)
         if m < n:
-            error += (1 - m / n) * m / max(m - 1, 1) * squares
+            error += (1 - m / n) * m / max(m - 1, 1) * with_further((w * rho) ** 2)
         error = np.sqrt(error) / share
         psi = np.zeros(n)
         psi[evaluated] = rho / share
@@ -419,6 +443,7 @@ class StrataDraws:
         psi = scaled_influences(psi, walk.units, standard)
         finished = Outcome(self.reduction.offset + importances, standard, error)
         finished.n_draws, finished.largest_draw = m * found.n_draws, found.largest
+        finished.draw_share = root_mean_square(w) / share / found.n_draws
         finished.skewness = walk.units.skewness(psi, standard)
         finished.directions = bins.direction(found.sums, walk.size)
         if walk.keep_rows:
@@ -442,6 +467,23 @@ class StrataDraws:
         finished.influences = psi[np.newaxis]
         finished.contributions = self.reduction.offset + contributions
         finished.effects = effects
+
+
+def with_further(squares):
+    """Sums (...) of squared parts (..., n_rows), with further ones; see the module."""
+    total = np.maximum(squares.sum(axis=-1), 0.0)  # a difference of sums, of pairs
+    return total + FURTHER * squares.max(axis=-1, initial=0.0)
+
+
+def rounded_down(values):
+    """Numbers to three binary digits; sorted, each once."""
+    digits, powers = np.frexp(values)
+    return np.unique(np.ldexp(np.floor(8.0 * digits), powers - 3))
+
+
+def root_mean_square(values):
+    """Of an array."""
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def takes_all(move, n_draws):

@@ -53,8 +53,9 @@ class Outcome:
         Of the sampling error of the mean over the outputs.
     directions, effects : ndarray of shape (n_features, n_outputs, ...) or None
         What `MeanCurve` finds; effects end with n_rows.
-    largest_draw : float or None
-        Largest size of a draw.
+    largest_draw, draw_share : float or None
+        Largest size of a draw, and the share of the importance that a draw of a row of
+        mean weight has.
     complete : ndarray of bool of shape (n_features,) or None
         Which features were drawn as often as wanted, where draws were stopped.
     """
@@ -72,14 +73,17 @@ class Outcome:
     directions: np.ndarray | None = None
     effects: np.ndarray | None = None
     largest_draw: float | None = None
+    draw_share: float | None = None
     complete: np.ndarray | None = None
 
     @classmethod
     def drawn(cls, n_features, n_outputs):
         """That of no draws."""
         unknown = np.full((n_features, n_outputs), np.nan)
-        n_draws = np.zeros(n_features, dtype=np.intp)
-        return cls(unknown, None, np.full(n_features, np.nan), n_draws)
+        n_draws, nothing = np.zeros(n_features, dtype=np.intp), unknown[:, 0]
+        drawn = cls(unknown, None, nothing.copy(), n_draws)
+        drawn.draw_share = nothing.copy()
+        return drawn
 
     def store(self, features, found):
         """Take the numbers of some features from their `Outcome`."""

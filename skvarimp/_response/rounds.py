@@ -14,7 +14,12 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from skvarimp._data.statistics import Units
-from skvarimp._response.drawing import scaled_influences
+from skvarimp._response.drawing import (
+    FURTHER,
+    root_mean_square,
+    scaled_influences,
+    with_further,
+)
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.walk import finished_positions
 from skvarimp._running.guards import drawing_budget, warn
@@ -35,6 +40,7 @@ SHARE_OF_LARGEST = 0.005  # of the largest importance, likewise
 EQUAL = 1e-7  # relative spread of contributions that are equal up to rounding
 EQUAL_DRAWS = 2000  # made before a feature whose draws are all equal may rest
 NO_LIMIT = 2**53  # predictions
+GAP = 4.0  # times the next smaller spread, a jump
 RARE = 3.0  # not seen in n draws: a rate below 3 / n, at 95% (0.95 = 1 - e^-3)
 
 
@@ -132,6 +138,11 @@ class Stopping:
     least `EQUAL_DRAWS` are made, or all that are allowed, and the error is 3 / n_draws
     times the largest change.
 
+    Contributions may jump, as the log loss does at a probability of 0, and draws may
+    have met none of the jumps. The draws of all features tell what these may be: the
+    first spread of a row's draws that is `GAP` times the next smaller one. The error
+    says that `FURTHER` draws of such rows may have been missed.
+
     Parameters
     ----------
     n_features, n_outputs : int
@@ -146,10 +157,14 @@ class Stopping:
         Of all draws so far; NaN where nothing was drawn.
     known : ndarray of bool of shape (n_features,)
         Which features have no error of drawing, as nothing is left to draw.
+    spreads : ndarray
+        Of any rows, see `DrawnRows`.
+    largest_spreads : ndarray of shape (n_features,)
     """
 
     def __init__(self, n_features, n_outputs, tol, size):
         self.tol, self.largest_change = tol, size
+        self.spreads, self.largest_spreads = np.empty(0), np.zeros(n_features)
         self.known = np.zeros(n_features, dtype=bool)
         self.outcome = Outcome.drawn(n_features, n_outputs)
         self.outcome.standard_errors = np.full(n_features, np.nan)
@@ -160,6 +175,22 @@ class Stopping:
         largest = float(np.max(finished.largest_draw))
         self.largest_change = max(self.largest_change, largest)
 
+    def add_spreads(self, e, spreads):
+        """Take what the draws of some rows of a feature were spread by."""
+        self.spreads = np.union1d(self.spreads, spreads)
+        largest = np.max(spreads, initial=0.0)
+        self.largest_spreads[e] = max(self.largest_spreads[e], largest)
+
+    @property
+    def missed(self):
+        """What draws of rows beyond a jump may add to the errors, (n_features,)."""
+        smaller, larger = self.spreads[:-1], self.spreads[1:]
+        jumps = np.append(larger[larger > GAP * smaller], np.inf)
+        nearest = jumps[np.searchsorted(jumps, self.largest_spreads, side="right")]
+        relevant = np.isfinite(nearest) & ~self.equal & ~self.known
+        further = np.where(relevant, nearest, 0.0) * self.outcome.draw_share
+        return np.sqrt(FURTHER) * further
+
     @property
     def equal(self):
         """Whether the draws of each feature differ by no more than rounding."""
@@ -169,8 +200,9 @@ class Stopping:
     @property
     def errors(self):
         """Cautious errors of the running means, (n_features,)."""
-        n, equal = np.maximum(self.outcome.n_draws, 1), self.equal
-        unseen = np.where(equal, RARE, 1.0) * self.largest_change / n
+        equal = self.equal
+        unseen = np.where(equal, RARE, 1.0) * self.largest_change
+        unseen = unseen * self.outcome.draw_share
         return np.where(
             equal, unseen, np.hypot(self.outcome.monte_carlo_errors, unseen)
         )
@@ -207,11 +239,14 @@ class Stopping:
         """
         if stopped:
             self.outcome.complete = at_end | self.precise
-        if self.tol in (None, "auto"):
-            return self.outcome
-        errors = self.outcome.monte_carlo_errors
         rough = int(np.sum(~self.precise & (self.outcome.n_draws > 0)))
-        self.outcome.monte_carlo_errors = np.where(self.equal, self.errors, errors)
+        fixed = self.tol in (None, "auto")
+        errors = self.outcome.monte_carlo_errors
+        errors = errors if fixed else np.where(self.equal, self.errors, errors)
+        errors = np.hypot(errors, self.missed)
+        self.outcome.monte_carlo_errors = errors
+        if fixed:
+            return self.outcome
         if rough:
             why = "before the draws were stopped" if stopped else why
             warn(
@@ -256,6 +291,7 @@ def draw_in_rounds(draws, effort, measure, size):
                     found[e] = _joined(found[e], new, before)
                     done = _done(found[e])
                     stopping.add([e], draws.finished(e, found[e]))
+                    stopping.add_spreads(e, new.spreads)
                     known = found[e].exact and done[0] == n_rows
                     stopping.known[e] = known
                     ended[e] = known or effort.step(n_rows, done, NO_LIMIT) is None
@@ -456,10 +492,11 @@ class RowDraws:
         finished.through_curves = None
         centred = contributions - (contributions @ part.weights)[:, np.newaxis]
         left_out = (1 - m / n) * m / max(m - 1, 1)
-        squares = left_out * (centred**2 @ part.weights**2)
+        squares = left_out * with_further((part.weights * centred) ** 2)
         finished.monte_carlo_errors = np.sqrt(squares)
         finished.n_draws = np.full(len(contributions), m)
         finished.largest_draw = np.abs(contributions).max(axis=1)
+        finished.draw_share = root_mean_square(part.weights)
         # a row that was not drawn has 0, so that the weighted means are not biased
         often = part.weights / self.walk.weights[drawn]
         every = np.zeros((2, len(contributions), n))

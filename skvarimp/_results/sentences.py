@@ -107,8 +107,7 @@ def _findings(found, top):
                 f"The importance of the only {noun}, {found.features[known[0]]}, is 0."
             ]
         return [f"The importance of each of the {count(len(known), noun)} is 0."]
-    matter = known[values[known] != found.quantity.nothing]  # the others are said below
-    shown = (matter if len(matter) else known)[: int(top)]
+    shown = known[: int(top)]
     noise = _noise(found, known)
     return [
         _largest(found, known, shown),

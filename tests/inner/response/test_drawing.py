@@ -10,13 +10,13 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.linear_model import Ridge
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance
 from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response import contract
-from skvarimp._response.drawing import strata
+from skvarimp._response.drawing import WITHIN, DrawnCurves, rounded_down, strata
 from skvarimp._response.probe import fast_response
 from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS
 from skvarimp.exceptions import ImportanceWarning
@@ -97,7 +97,7 @@ def test_models_that_are_read_draw_rows_where_all_take_long(measure, monkeypatch
     exact = clone(measure).fit(model, Z, y)
     assert exact.estimation_ == "exact"
     # as if five seconds were enough for a fifth of the rows
-    cost = 3 * fast_response(Model(model), as_table(Z)).cost(12_000, 2)
+    cost = 12_000 * 3 * fast_response(Model(model), as_table(Z)).costs().row
     monkeypatch.setattr(contract, "NUMBERS_AFFORDABLE", cost / 5)
     monkeypatch.setattr(contract, "TIMES_DRAWN", 0.0)
     found = clone(measure).fit(model, Z, y)
@@ -145,6 +145,74 @@ def test_points_of_a_row_are_two_in_each_stratum():
     numbers = np.random.default_rng(np.random.PCG64(3)).random((2, 50, 8))
     shifted = (np.arange(8) // 2 + numbers[1]).T / 4
     np.testing.assert_array_equal(further, shifted)
+
+
+def pairs_of_a_row(values):
+    """The mean distance of the draws A0, B0, A1, ... of a row, and its variance.
+
+    By plain loops over the formulas of the module.
+    """
+    a, b = values[::2], values[1::2]
+    n_strata = len(a)
+    total = changes = common = within = 0.0
+    for r in range(n_strata):
+        total += abs(a[r] - b[r])
+        within += (a[r] - b[r]) ** 2 / 2
+        change = 0.0
+        for s in range(n_strata):
+            if s == r:
+                continue
+            aa, bb = abs(a[r] - a[s]), abs(b[r] - b[s])
+            ab, ba = abs(a[r] - b[s]), abs(b[r] - a[s])
+            total += (aa + ab + ba + bb) / 4
+            change += (aa + ab - ba - bb) / 2
+            common += (aa - ab - ba + bb) ** 2 / 8  # each pair is met twice
+        changes += change**2
+    factor = (1 + WITHIN / (n_strata - 1) ** 2) ** 2
+    variance = (factor * (changes - common) + within) / n_strata**4
+    return total / n_strata**2, variance
+
+
+@pytest.mark.parametrize("n_draws", [4, 6, 10])
+def test_pairs_of_draws(n_draws):
+    """All pairs of draws of different strata, and one pair within each."""
+    draws = np.random.default_rng(0).normal(size=(8, n_draws))
+    shape = DrawnCurves(None, draws[np.newaxis, np.newaxis], np.ones(1))
+    means, per_draw = shape.pairs()
+    expected = np.array([pairs_of_a_row(row) for row in draws])
+    np.testing.assert_allclose(means[0, 0], expected[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(shape.noise, expected[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(per_draw[0, 0].mean(axis=1), means[0, 0], rtol=1e-12)
+
+
+def test_numbers_are_rounded_down_to_three_digits():
+    """1.75 is 1.11 in binary, and 0.1 lies between 0.09375 and 0.109375."""
+    found = rounded_down(np.array([1.99, 0.1, 0.0, 1.75, 6.5]))
+    np.testing.assert_array_equal(found, [0.0, 0.09375, 1.75, 6.0])
+
+
+@pytest.mark.thorough
+def test_errors_of_rare_jumps():
+    """A probability of 0 costs 36 where others cost about 1, and few draws meet it.
+
+    Squared gaps of draws that have not met it make z-values of the first column, which
+    has little effect, with a deviation of 3.
+    """
+    random = np.random.default_rng(1)
+    Z = random.normal(size=(300, 3))
+    Z[:, 0] = np.round(Z[:, 0]) / 4
+    chances = 1 / (1 + np.exp(-3 * Z[:, 1:].sum(axis=1)))
+    labels = (random.random(300) < chances).astype(int)
+    model = KNeighborsClassifier(5).fit(Z, labels)
+    measure = PermutationImportance(loss="log_loss", estimation="exact")
+    exact = measure.fit(model, Z, labels).importances_
+    measure.set_params(estimation="sampled", tol=None)
+    z = []
+    for seed in range(200):
+        measure.set_params(random_state=seed).fit(model, Z, labels)
+        z.append((measure.importances_ - exact) / measure.monte_carlo_errors_)
+    spread = np.std(z, axis=0)
+    assert np.all((spread > 0.7) & (spread < 1.1)), spread
 
 
 def test_auto_draws_rows_for_the_range():
