@@ -1,6 +1,6 @@
 """
-Correlated inputs: two questions, two answers
-=============================================
+Correlated features: two questions, two answers
+===============================================
 
 In the diabetes data the blood serum values s1 (total cholesterol) and s2 (low-density
 cholesterol) have a correlation of 0.90, and a linear model gives them large
@@ -69,7 +69,7 @@ assert groups.importances_[0] < 0.6 * groups.importances_[1]
 
 # %%
 # Which one should you report? Report the marginal one to say what the model does with
-# an input, or if the input can be set alone. Report the conditional one or a group to
-# say what an input tells about the outcome, or if moved rows would be absurd. The page
+# a feature, or if it can be set alone. Report the conditional one or a group to
+# say what a feature tells about the outcome, or if moved rows would be absurd. The page
 # on :ref:`FIRM <firm>` has more, :ref:`correlated` compares five answers on one
 # example, and :ref:`which_measure` helps to decide.

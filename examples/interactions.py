@@ -1,13 +1,13 @@
 """
-Which inputs interact?
-======================
+Which features interact?
+========================
 
-Friedman's first problem has ten inputs on [0, 1] of which five matter:
+Friedman's first problem has ten features on [0, 1] of which five matter:
 
 .. math:: y = 10 \\sin(\\pi x_0 x_1) + 20 (x_2 - 1/2)^2 + 10 x_3 + 5 x_4 + e
 
 x0 and x1 interact, and all other effects add up. Did a boosted model learn this? Two
-statistics measure every pair. Both use the joint partial dependence on two inputs.
+statistics measure every pair. Both use the joint partial dependence on two features.
 """
 
 import matplotlib.pyplot as plt
@@ -25,11 +25,11 @@ X, y = make_friedman1(500, noise=1.0, random_state=0)
 model = GradientBoostingRegressor(max_depth=3, random_state=0).fit(X, y)
 
 # %%
-# Left: how much the flatness along one input changes with the other, in units of y. The
-# pair x0 and x1 has the largest number, and the others are small. Right: Friedman's H,
-# the *share* of a pair's joint effect that is not additive. If neither input matters,
-# this is a large share of very little. Some pairs of the useless inputs x5 to x9 have
-# an H as large as that of the true pair.
+# Left: how much the flatness along one feature changes with the other, in units of y.
+# The pair x0 and x1 has the largest number, and the others are small. Right: Friedman's
+# H, the *share* of a pair's joint effect that is not additive. If neither feature
+# matters, this is a large share of very little. Some pairs of the useless features x5
+# to x9 have an H as large as that of the true pair.
 
 conditional = InteractionImportance().fit(model, X)
 share = InteractionImportance(statistic="h").fit(model, X)
@@ -37,7 +37,7 @@ fig, axes = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
 conditional.plot(ax=axes[0])
 axes[0].set_title("Conditional deviation: x0 and x1")
 share.plot(ax=axes[1])
-axes[1].set_title("H: also pairs of inputs that do not matter")
+axes[1].set_title("H: also pairs of features that do not matter")
 
 # %%
 # The three strongest pairs by each statistic:
@@ -47,7 +47,7 @@ for imp in (conditional, share):
     print(imp.to_frame().head(3)[["feature", "importance"]].round(2).to_string())
 
 # %%
-# So read H together with the importances, and compute it only for inputs that matter:
+# So read H together with the importances, and compute it only for features that matter:
 
 importances = SensitivityImportance().fit(model, X, y)
 strong = [int(j) for j in np.flatnonzero(importances.importances_ > 0.1)]

@@ -1,9 +1,9 @@
 """
-Which inputs matter to three models of one data set?
-====================================================
+Which features matter to three models of one data set?
+======================================================
 
 A linear model, a random forest and a neural network predict the progression of
-diabetes. The measure is the mean change of the prediction when an input takes another
+diabetes. The measure is the mean change of the prediction when a feature takes another
 patient's value, as a share of the mean difference between two patients' outcomes. It
 needs only the output of a model, so all three models are on one scale.
 """
@@ -37,7 +37,7 @@ for model in models.values():
 compared = compare_importances(models, X, y)
 
 # %%
-# Each row has an input, with its importance, its 95% interval (the sampling error of
+# Each row has a feature, with its importance, its 95% interval (the sampling error of
 # these patients, with the model held fixed) and its rank.
 
 table = compared.to_frame().set_index("model").drop(columns="measure")
@@ -69,7 +69,7 @@ compared.plot(figsize=(5.4, 4))
 plt.savefig("quickstart.png", dpi=200)
 
 # %%
-# One model. The marks say which way the mean prediction goes as the input rises.
+# One model. The marks say which way the mean prediction goes as the feature rises.
 
 forest = models["forest"]
 importance = SensitivityImportance(keep_rows=True).fit(forest, X, y)
@@ -77,7 +77,7 @@ importance.plot(figsize=(5.4, 4))
 plt.savefig("quickstart_bars.png", dpi=200)
 
 # %%
-# The mean prediction along the inputs whose curves are least flat.
+# The mean prediction along the features whose curves are least flat.
 
 curves = PartialDependenceImportance(curve_errors=True).fit(forest, X)
 curves.plot_curves(max_features=6, figsize=(5.4, 4))

@@ -1,4 +1,4 @@
-"""Which inputs matter to a fitted model, how much, and which can go."""
+"""Which features matter to a fitted model, how much, and which can go."""
 
 from skvarimp._comparing.associations import correlated_groups
 from skvarimp._comparing.compare import compare_importances

@@ -75,6 +75,8 @@ Loss: TypeAlias = (
     | Callable[[Any, Any], ArrayLike]
 )
 Scoring: TypeAlias = str | Callable[..., float] | None
+# Several scorers, too.
+Scorings: TypeAlias = Scoring | Sequence[str] | Mapping[str, str | Callable[..., float]]
 # "subgroups", "residuals", labels, labels of each feature, or an estimator.
 Conditional: TypeAlias = (
     Literal["subgroups", "residuals"]

@@ -2,7 +2,7 @@
 Bars of one model
 =================
 
-How far does each input move the prediction?
+How far does each feature move the prediction?
 """
 
 from sklearn.datasets import load_diabetes
@@ -16,6 +16,6 @@ importance = SensitivityImportance().fit(forest, X, y)
 importance.plot()
 
 # %%
-# The width of a column in a journal, the first five inputs, without numbers.
+# The width of a column in a journal, the first five features, without numbers.
 
 importance.plot(figsize=(3.4, 2.4), max_features=5, values=False)

@@ -2,7 +2,7 @@
 Two models side by side
 =======================
 
-Which inputs matter to which model?
+Which features matter to which model?
 """
 
 from sklearn.datasets import load_diabetes
@@ -18,6 +18,6 @@ table = compare_importances(models, X, y)
 table.plot()
 
 # %%
-# The first six inputs.
+# The first six features.
 
 table.plot(max_features=6)

@@ -2,7 +2,7 @@
 One bar for each class
 ======================
 
-Which inputs separate which class?
+Which features separate which class?
 """
 
 # sphinx_gallery_thumbnail_number = 2

@@ -2,7 +2,7 @@
 Which ranks are possible?
 =========================
 
-The first two inputs may change places.
+The first two features may change places.
 """
 
 # sphinx_gallery_thumbnail_number = 2

@@ -18,6 +18,6 @@ importance = SensitivityImportance(keep_rows=True).fit(forest, X, y)
 importance.plot()
 
 # %%
-# A point is a patient; its colour is the value of the input.
+# A point is a patient; its colour is the value of the feature.
 
 RowsDisplay.from_importance(importance, X)

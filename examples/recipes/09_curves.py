@@ -2,7 +2,7 @@
 Curves of the mean prediction
 =============================
 
-What does the model do as one input rises?
+What does the model do as one feature rises?
 """
 
 # sphinx_gallery_thumbnail_number = 2

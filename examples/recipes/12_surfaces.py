@@ -1,8 +1,8 @@
 """
-Two inputs at once
-==================
+Two features at once
+====================
 
-What do two inputs do together?
+What do two features do together?
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -18,7 +18,7 @@ curves = PartialDependenceImportance(pairs=[("bmi", "s5")]).fit(forest, X)
 curves.plot()
 
 # %%
-# The mean prediction over both inputs, and what is left without the additive parts.
+# The mean prediction over both features, and what is left without the additive parts.
 
 curves.plot_surfaces()
 curves.plot_surfaces(effect="interaction")

@@ -2,7 +2,7 @@
 Which pairs interact?
 =====================
 
-A cell for each pair of inputs.
+A cell for each pair of features.
 """
 
 from sklearn.datasets import load_diabetes

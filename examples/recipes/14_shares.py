@@ -2,7 +2,7 @@
 Shares of the variance
 ======================
 
-What does an input explain alone, and with others?
+What does a feature explain alone, and with others?
 """
 
 from sklearn.datasets import load_diabetes

@@ -15,6 +15,6 @@ null = null_importances(LinearRegression(), X, y, random_state=0)
 null.plot()
 
 # %%
-# The first six inputs.
+# The first six features.
 
 null.plot(max_features=6)

@@ -2,7 +2,7 @@
 All good models of a search
 ===========================
 
-Does another good model need the input?
+Does another good model need the feature?
 """
 
 from sklearn.datasets import load_diabetes

@@ -2,7 +2,7 @@
 The difference of two models
 ============================
 
-Which inputs matter more to one model than to another?
+Which features matter more to one model than to another?
 """
 
 from sklearn.datasets import load_diabetes

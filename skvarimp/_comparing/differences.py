@@ -274,7 +274,7 @@ def importance_by_cohort(
         raise ValueError(f"cohorts={cohorts!r} is a column. Pass X=, which has it.")
     if X is None:
         labels = [check_labels(cohorts, len(rows.kept), "cohorts")[rows.kept]]
-        columns = [None]
+        columns = [""]
     else:
         columns, labels = _labels_in(X, cohorts, rows.kept)
     names, of_row = _cohorts_of(columns, labels)
@@ -311,6 +311,7 @@ def importance_by_cohort(
         by_cohort=by_cohort,
         differences=np.array(differences),
         p_values=np.array(p_values),
+        column=columns[0] if len(columns) == 1 else "",
         confidence=confidence,
     )
 

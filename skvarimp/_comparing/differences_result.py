@@ -180,6 +180,8 @@ class CohortImportances(Importances):
         Importance in each cohort minus that of all other rows; NaN for a single cohort.
     p_values : ndarray of shape (n_cohorts, n_features)
         Two-sided p-values of no difference.
+    column : str, default=""
+        The column whose values are the cohorts, where it is a single one.
     **kwargs : dict
         Further attributes of :class:`Importances`; `confidence` is that of the
         intervals.
@@ -207,8 +209,16 @@ class CohortImportances(Importances):
     by_cohort: dict[Any, Importances]
     differences: Floats
     p_values: Floats
+    column: str = ""
 
     _title = "Importances of cohorts"
+
+    def _cohorts_in_words(self):
+        """Such as "north", or "region=north" where the column is known."""
+        labels = list(self.by_cohort)
+        texts = [f"{of:.4g}" if isinstance(of, float) else str(of) for of in labels]
+        texts = texts if len(set(texts)) == len(texts) else list(map(str, labels))
+        return [f"{self.column}={text}" if self.column else text for text in texts]
 
     def to_frame(
         self, confidence: float | None = None, per_output: bool = False
@@ -234,14 +244,14 @@ class CohortImportances(Importances):
 
     def _beside(self):
         return {
-            str(cohort): number_texts(found, range(len(self.features)), "")
-            for cohort, found in self.by_cohort.items()
+            cohort: number_texts(found, range(len(self.features)), "")
+            for cohort, found in zip(self._cohorts_in_words(), self.by_cohort.values())
         }
 
     def _marks_in_words(self):
         rows = [
             f"{cohort} ({count(found.circumstances.n_samples, 'row')})"
-            for cohort, found in self.by_cohort.items()
+            for cohort, found in zip(self._cohorts_in_words(), self.by_cohort.values())
         ]
         if len(rows) > 6:
             rows = [f"{len(rows)} cohorts of rows"]
@@ -250,8 +260,8 @@ class CohortImportances(Importances):
         )
 
     def _conclusions(self):
-        texts, said = [], []
-        for cohort, found in list(self.by_cohort.items())[:6]:
+        texts, said, cohorts = [], [], self._cohorts_in_words()
+        for cohort, found in list(zip(cohorts, self.by_cohort.values()))[:6]:
             order = np.argsort(found.ranking, kind="stable")[:1]
             if len(order) and np.isfinite(found.importances[order[0]]):
                 number = number_texts(found, order, "" if texts else None)[0]
@@ -260,7 +270,6 @@ class CohortImportances(Importances):
             said.append(
                 f"By cohort, the largest importance is that of {listed(texts)}."
             )
-        cohorts = [str(cohort) for cohort in self.by_cohort]
         pvalues = holm(np.ravel(self.p_values)).reshape(np.shape(self.p_values))
         apart = [
             f"{self.features[e]} in {cohorts[c]}"

@@ -89,7 +89,7 @@ def check_two_rows(n_samples, n_positive, weighted):
     if n_positive == 1:
         where = "has positive `sample_weight`" if weighted else "in X"
         raise ValueError(
-            f"Only one row {where}; at least two are needed to see the response change."
+            f"Only one row {where}; at least two are needed to see a prediction change."
         )
 
 

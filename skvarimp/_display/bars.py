@@ -62,7 +62,7 @@ class ImportanceDisplay(NamedRows):
     pvalues : array-like of shape (n_features,), default=None
         Adjusted p-values of each feature, written on the right.
     directions : array-like of shape (n_features,), default=None
-        Which way the response goes as values rise, as `directions_`: a triangle behind
+        Which way predictions go as values rise, as `directions_`: a triangle behind
         the name from 0.8 and from -0.8 on, a diamond in between; NaN and 0: none.
 
     Attributes

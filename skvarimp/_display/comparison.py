@@ -16,19 +16,17 @@ from skvarimp._display.drawing import (
     axes_for,
     check_choice,
     drawable,
-    fit_labels,
     hue,
     with_fitting_text,
-    write_key,
 )
 from skvarimp._display.named_rows import (
     NamedRows,
     check_no_other_names,
     finish_rows,
-    fit_names,
     mark_directions,
     result_of,
     row_size,
+    write_texts,
 )
 
 HATCHES = ("", "//", "..", "xx")  # once the colours are used up
@@ -155,7 +153,7 @@ class ComparisonDisplay(NamedRows):
         display : ComparisonDisplay
             The drawn display.
         """
-        found = {str(cohort): of for cohort, of in cohorts.by_cohort.items()}
+        found = dict(zip(cohorts._cohorts_in_words(), cohorts.by_cohort.values()))
         what = cohorts.quantity.label
         bars = {what: {name: of.importances for name, of in found.items()}}
         ends = {what: {name: of.ends().T for name, of in found.items()}}
@@ -233,10 +231,7 @@ class ComparisonDisplay(NamedRows):
             below[1:1] = mark_directions(self.ax_, known)
         if any(self.errors_.values()):
             below.insert(1, "lines: 95% intervals")
-        fit_names(self.ax_, names)
-        fit_labels(self.axes_)
-        self.key_ = write_key(self.ax_, below[1:])
-        fit_names(self.ax_, names)
+        self.key_ = write_texts(self.ax_, names, self.axes_, below[1:])
         return self
 
     def _rows(self, most, room):

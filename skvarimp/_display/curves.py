@@ -49,10 +49,10 @@ LABEL, N_LINES = "partial dependence", 4  # lines of text below all panels
 class CurvesDisplay:
     """Partial dependence curves, one panel per feature, on one vertical scale.
 
-    A numeric input is drawn as a line, with ticks above the axis at the deciles of its
-    observed values. A categorical input is drawn as one point per level, also of single
-    rows. If values are missing, a square to the right of the line shows the response
-    there. Intervals are drawn as a band, or as a line at each level.
+    A numeric feature is drawn as a line, with ticks above the axis at the deciles of
+    its observed values. A categorical feature is drawn as one point per level, also of
+    single rows. If values are missing, a square to the right of the line shows the
+    prediction there. Intervals are drawn as a band, or as a line at each level.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class CurvesDisplay:
         Title -> lower and upper ends of shape (2, n_cells, n_outputs). They are not
         drawn beside single rows' curves, nor if curves are centred.
     surfaces : list of ((str, str), ndarray, ndarray, ndarray), default=()
-        Names of two inputs, their values, and averages of shape (n_first, n_second,
+        Names of two features, their values, and averages of shape (n_first, n_second,
         n_outputs), drawn as colours.
 
     Attributes
@@ -301,7 +301,7 @@ class CurvesDisplay:
         return name, np.asarray(grid), averages, ends, values, rows
 
     def _marks(self, name):
-        """Deciles of an input, empty where they are not known; None of levels."""
+        """Deciles of a feature, empty where they are not known; None of levels."""
         return [] if self.deciles is None else self.deciles.get(name)
 
     def _draw_curves(self, drawn, band):

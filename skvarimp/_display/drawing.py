@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skvarimp._display.texts import (
     HINTING,
+    PAD,
     TextRoom,
     points,
     text_inches,
@@ -22,10 +23,7 @@ from skvarimp._display.texts import (
 LARGEST_DRAWN = 1e100  # matplotlib squares what it draws
 TOO_LARGE = "too large to draw"
 FULL_WIDTH, SMALLEST_SHARE = 5.0, 0.6  # inches; of the font in narrow figures
-SMALLEST_POWER, LARGEST_POWER, MOST_DIGITS = -4, 5, 9  # of ten, written at ticks
-WIDER = 1.2  # so much wider must an axis become to have more ticks
 HALO = 2.0  # points of paper around lines that cross bars
-PAD = 2  # pixels between a label and the edge of its figure
 BESIDE_LABEL = 4.0  # of a legend: mark and gaps, relative to the font's size
 SMALL = partial(text_inches, size="small")
 
@@ -198,9 +196,9 @@ def write_key(ax, notes):
     keep_inside(ax)
     if not notes:
         return None
-    key, figure = ax.add_artist(_key(ax)), ax.figure
-    plain([key])
-    figure.draw_without_rendering()
+    from skvarimp._display.artists import Key
+
+    key, figure = ax.add_artist(Key(ax, ink(0.65))), ax.figure
     low, high = ax.get_window_extent().intervalx
     text, length = " · ".join(notes), partial(_pixels, key, 0)
     if length(text) > high - low:
@@ -212,38 +210,6 @@ def write_key(ax, notes):
     key.set_text("\n".join(line.strip(" ·") for line in lines))
     keep_inside(ax)
     return key
-
-
-def _key(ax):
-    """An empty text below the label, of which a layout heeds the height alone.
-
-    Whatever becomes of the axes, it does not leave the figure sideways.
-    """
-    from matplotlib.text import Annotation, Text
-    from matplotlib.transforms import Bbox, IdentityTransform
-
-    class Key(Annotation):
-        def get_tightbbox(self, renderer=None):
-            box = super().get_tightbbox(renderer)
-            middle = (box.x0 + box.x1) / 2  # axes do not shrink for a long key
-            return Bbox.from_extents(middle, box.y0, middle + 1.0, box.y1)
-
-        def update_positions(self, renderer):
-            super().update_positions(renderer)
-            whole, shift = (
-                self.figure.bbox,
-                self.get_position()[0] * self.figure.dpi / 72,
-            )
-            low, high = Text.get_window_extent(self, renderer).intervalx - shift
-            over = max(whole.x0 + PAD - low, 0.0) - max(high - whole.x1 + PAD, 0.0)
-            if abs(over - shift) > 0.5:
-                self.set_x(over * 72 / self.figure.dpi)
-
-    style = {"xycoords": ("axes fraction", ax.xaxis.label), "annotation_clip": False}
-    style |= {"xytext": (0, -3), "textcoords": "offset points", "va": "top"}
-    style |= {"ha": "center", "fontsize": "small", "color": ink(0.65)}
-    style |= {"clip_on": False, "transform": IdentityTransform()}
-    return Key(" ", (0.5, 0), **style)
 
 
 def keep_inside(ax):
@@ -259,7 +225,7 @@ def keep_inside(ax):
     figure = ax.figure
     if figure.get_layout_engine() is not None:
         return
-    figure.draw_without_rendering()
+    lay_out(figure)
     outer, whole = ax.get_tightbbox().get_points(), figure.bbox.get_points()
     low = np.maximum(whole[0] + PAD - outer[0], 0.0) / figure.bbox.size
     high = np.maximum(outer[1] - whole[1] + PAD, 0.0) / figure.bbox.size
@@ -278,34 +244,7 @@ def write_powers(axis):
     ----------
     axis : matplotlib Axis
     """
-    from matplotlib.ticker import AutoLocator
-
-    class FewTicks(AutoLocator):
-        _last = None, 0.0, ()
-
-        def __call__(self):
-            ticks = self._fitting()
-            view = tuple(self.axis.get_view_interval())
-            width = inches(self.axis.axes)[0]
-            of_view, before, fewest = self._last
-            # more ticks would need another layout, in which there would be fewer
-            if view == of_view and width < WIDER * before and len(fewest) < len(ticks):
-                return fewest
-            self._last = view, width, ticks
-            return ticks
-
-        def _fitting(self):
-            ticks, axis = np.asarray(super().__call__()), self.axis
-            low, high = sorted(axis.get_view_interval())
-            inside = ticks[(ticks >= low) & (ticks <= high)]
-            if axis.axis_name != "x" or len(inside) < 2:
-                return ticks
-            size = points(axis.get_tick_params()["labelsize"])
-            texts = axis.get_major_formatter().format_ticks(inside)
-            widest = max(text_inches(text, size) for text in texts) + size / 72
-            pitch = inches(axis.axes)[0] * (inside[1] - inside[0]) / (high - low)
-            every = int(np.ceil(widest / max(pitch, 1e-6 * widest)))
-            return ticks[np.argmin(np.abs(ticks)) % every :: every]
+    from skvarimp._display.artists import FewTicks
 
     axis.set_major_locator(FewTicks())
     axis.set_major_formatter(powers())
@@ -313,27 +252,7 @@ def write_powers(axis):
 
 def powers():
     """A formatter of ticks that writes powers of ten behind each number."""
-    from matplotlib.ticker import Formatter
-
-    class WithPowers(Formatter):
-        def format_ticks(self, values):
-            self._written = values
-            return [self(value) for value in values]
-
-        def __call__(self, x, pos=None):
-            places = np.asarray(getattr(self, "_written", [x]), dtype=np.float64)
-            largest = np.abs(places).max(initial=0.0)
-            power = int(np.floor(np.log10(largest))) if largest > 0 else 0
-            power = 0 if SMALLEST_POWER < power < LARGEST_POWER else power
-            step = np.diff(np.unique(places)).min(initial=np.inf) / 10.0**power
-            shown, digits = places / 10.0**power, 0
-            while digits < MOST_DIGITS and np.any(
-                np.abs(shown - np.round(shown, digits)) > 1e-3 * step
-            ):
-                digits += 1
-            text = f"{x / 10.0**power:.{digits}f}"
-            text = f"{text}e{power}" if power and x != 0 else text
-            return self.fix_minus(text)
+    from skvarimp._display.artists import WithPowers
 
     return WithPowers()
 
@@ -513,44 +432,79 @@ def with_halo(artists, width=1.0):
 def fit_labels(axes):
     """Break the lines of the labels of axes where they are too long.
 
-    A label that is longer than its axis has the room beside the axis, too, where the
-    names of the other axis stand.
-
     Parameters
     ----------
     axes : iterable of matplotlib Axes
         With labels; lines end where those of names do, see `wrapped`.
     """
-    axes = [one for ax in axes for one in (ax, *ax.child_axes)]
-    # broken labels below the axes leave less height for those beside them
-    for side in ("xaxis", "yaxis"):
-        _fit([getattr(ax, side) for ax in axes])
+    write_labels(without_labels(axes))
 
 
-def _fit(every):
-    written = []
-    for axis in every:
+def without_labels(axes):
+    """Blank lines for the labels of axes, so that their lengths change no layout.
+
+    Parameters
+    ----------
+    axes : iterable of matplotlib Axes
+
+    Returns
+    -------
+    list of (Axis, list of str)
+        The lines, for `write_labels`.
+    """
+    every, written = [one for ax in axes for one in (ax, *ax.child_axes)], []
+    for axis in [axis for ax in every for axis in (ax.xaxis, ax.yaxis)]:
         lines = axis.get_label_text().split("\n")
         if any(lines):
             written.append((axis, lines))
-            axis.set_label_text("\n".join(" " for _ in lines))  # to be laid out with
-    for figure in {axis.label.figure for axis, _ in written}:
+            axis.set_label_text("\n".join(" " for _ in lines))
+    return written
+
+
+def write_labels(written):
+    """Write labels in lines that are short enough.
+
+    A label that is longer than its axis has the room beside the axis, too, where the
+    names of the other axis stand.
+
+    Parameters
+    ----------
+    written : list of (Axis, list of str)
+        See `without_labels`.
+    """
+    figures = {axis.label.figure for axis, _ in written}
+    for figure in figures:
+        lay_out(figure)
+    for d in (0, 1):
+        grown = [_write(*one, d) for one in written if one[0].axis_name == "xy"[d]]
+        # broken labels below the axes leave less height for those beside them, and
+        # those less width for the key
+        for figure in figures if any(grown) else ():
+            lay_out(figure)
+
+
+def _write(axis, lines, d):
+    """Write one label; whether it has more lines than it had."""
+    plain([axis.label])
+    low, high = axis.axes.get_window_extent().get_points()[:, d]
+    whole = axis.label.figure.bbox.get_points()[:, d]
+    outer = axis.axes.get_tightbbox().get_points()[:, d]
+    outer = np.clip(outer, whole[0] + PAD, whole[1] - PAD)
+    length, centre = partial(_pixels, axis.label, d), 0.5
+    if max(map(length, lines)) > high - low:
+        centre = (outer.mean() - low) / (high - low)
+        low, high = outer
+    room = TextRoom((high - low) / HINTING, measure=length)
+    broken = [part for line in lines for part in room.lines(words_of(line))]
+    axis.set_label_text("\n".join(part.strip() for part in broken))
+    (axis.label.set_y if d else axis.label.set_x)(centre)
+    return len(broken) > len(lines)
+
+
+def lay_out(figure):
+    """Let a figure find the places of what it shows, if anything has changed."""
+    if figure.stale:
         figure.draw_without_rendering()
-    for axis, lines in written:
-        plain([axis.label])
-        d = "xy".index(axis.axis_name)
-        low, high = axis.axes.get_window_extent().get_points()[:, d]
-        whole = axis.label.figure.bbox.get_points()[:, d]
-        outer = axis.axes.get_tightbbox().get_points()[:, d]
-        outer = np.clip(outer, whole[0] + PAD, whole[1] - PAD)
-        length, centre = partial(_pixels, axis.label, d), 0.5
-        if max(map(length, lines)) > high - low:
-            centre = (outer.mean() - low) / (high - low)
-            low, high = outer
-        room = TextRoom((high - low) / HINTING, measure=length)
-        broken = [part for line in lines for part in room.lines(words_of(line))]
-        axis.set_label_text("\n".join(part.strip() for part in broken))
-        (axis.label.set_y if d else axis.label.set_x)(centre)
 
 
 def _pixels(label, d, line):

@@ -25,6 +25,7 @@ from skvarimp._display.drawing import (
     hue,
     inches,
     ink,
+    lay_out,
     not_shown,
     number_format,
     plain,
@@ -185,7 +186,7 @@ class MatrixDisplay:
         ax.set(ylabel=self._beside, xlabel="\n".join(self._below))
         fit_labels([ax, bar.ax])
         self.key_ = write_key(ax, notes)
-        self.figure_.draw_without_rendering()  # to know the size of the cells
+        lay_out(self.figure_)  # to know the size of the cells
         _write_numbers(ax, cells)
         return self
 

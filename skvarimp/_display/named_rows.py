@@ -13,9 +13,9 @@ from skvarimp._display.drawing import (
     check_count,
     counted,
     first_axes,
-    fit_labels,
     inches,
     ink,
+    lay_out,
     not_shown,
     pale,
     plain,
@@ -23,7 +23,9 @@ from skvarimp._display.drawing import (
     size_texts,
     too_large,
     with_fitting_text,
+    without_labels,
     write_key,
+    write_labels,
     write_powers,
 )
 from skvarimp._display.texts import (
@@ -129,10 +131,8 @@ class NamedRows:
         finish_rows(ax, names)
         notes = self._mark(ax, own_figure, kwargs, *chosen)
         ax.set_xlabel(below[0])
-        fit_names(ax, names)
-        fit_labels(self.figure_.axes if own_figure else [ax])
-        self.key_ = write_key(ax, [*notes, *below[1:]])
-        fit_names(ax, names)
+        axes, notes = self.figure_.axes if own_figure else [ax], [*notes, *below[1:]]
+        self.key_ = write_texts(ax, names, axes, notes)
         return self
 
     def _chosen(self, ax, max_features, figsize, height, n_panels=1):
@@ -249,15 +249,41 @@ def finish_rows(ax, names):
     ax.set_axisbelow(True)
 
 
+def write_texts(ax, names, axes, notes):
+    """Write the labels and the key of named rows, whose names then have room.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        With the names of the rows; the key is below it.
+    names : list of str
+    axes : iterable of matplotlib Axes
+        All that have labels.
+    notes : list of str
+        See `write_key`.
+
+    Returns
+    -------
+    matplotlib Annotation or None
+        The key.
+    """
+    labels = without_labels(axes)
+    fit_names(ax, names)
+    write_labels(labels)
+    key = write_key(ax, notes)
+    fit_names(ax, names)
+    return key
+
+
 def fit_names(ax, names):
     """Write the names of rows smaller where they would touch."""
-    ax.figure.draw_without_rendering()  # to know the height of the rows
+    lay_out(ax.figure)  # to know the height of the rows
     share = inches(ax)[1] / (max(len(names), 1) + BESIDE_ROWS) / row_inches(names, 0.0)
-    texts = [*ax.get_yticklabels()]
-    for right in ax.child_axes:
-        texts += right.get_yticklabels()
-    for text in texts if share < 1 else ():
-        text.set_fontsize(max(SMALLEST, share * text.get_fontsize()))
+    if share >= 1:
+        return
+    for one in (ax, *ax.child_axes):
+        for text in one.get_yticklabels():
+            text.set_fontsize(max(SMALLEST, share * text.get_fontsize()))
 
 
 def write_spans(ax, best, worst, label):

@@ -1,4 +1,4 @@
-"""Panels of the response over one input, or over two as colours."""
+"""Panels of the response over one feature, or over two as colours."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ ROWS_DRAWN = 25  # single rows' curves
 
 
 def draw_averages(ax, name, grid, averages, ends, marks):
-    """Draw mean curves of one input and their intervals, or its axis alone.
+    """Draw mean curves of one feature and their intervals, or its axis alone.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def draw_averages(ax, name, grid, averages, ends, marks):
     averages : ndarray of shape (n_cells, n_outputs)
     ends : ndarray of shape (2 or 0, n_cells, n_outputs)
     marks : array-like or None
-        Deciles of the input; None: its values are levels.
+        Deciles of the feature; None: its values are levels.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def of_width(ax, name):
 
 
 def title_of(ax, names):
-    """The names of two inputs in lines that fit above their panel."""
+    """The names of two features in lines that fit above their panel."""
     line = TextRoom(_width(ax), 1)
     return wrapped(" and ".join(wrapped(n, line) for n in names), TextRoom(_width(ax)))
 
@@ -184,11 +184,11 @@ def draw_surface(ax, names, values, surface, marks, style):
     ----------
     ax : matplotlib Axes
     names : (str, str)
-        Of the horizontal and the vertical input.
+        Of the horizontal and the vertical feature.
     values : (ndarray, ndarray)
     surface : ndarray of shape (n_first, n_second)
     marks : (array-like or None, array-like or None)
-        Deciles of either input; None: its values are levels.
+        Deciles of either feature; None: its values are levels.
     style : dict
         Passed to pcolormesh.
 

@@ -35,7 +35,7 @@ from skvarimp._types import Matrix
 
 N_BINS, MOST_NAMED = 100, 4  # categories of a feature that are named
 LEVEL, WIDE_LEVEL = 8.0, 14.0  # width of a category's name, relative to its size
-EFFECT = "effect of the row's own value on the response"
+EFFECT = "effect of the row's own value on the prediction"
 HEIGHT = 0.8  # of the points of a feature, where they are densest
 
 
@@ -43,9 +43,9 @@ HEIGHT = 0.8  # of the points of a feature, where they are densest
 class RowsDisplay(NamedRows):
     """A point per row and feature at the row's effect, coloured by the feature's value.
 
-    Of a fitted importance the effect is the row's response minus its mean as the
+    Of a fitted importance the effect is the row's prediction minus its mean as the
     feature takes the values of other rows: how much the row's own value lifts the
-    response. Of additive models it is the row's Shapley value.
+    prediction. Of additive models it is the row's Shapley value.
 
     Where many rows have nearly the same effect, their points spread vertically. Numbers
     are coloured by their rank, from the smallest to the largest. The most frequent

@@ -19,6 +19,7 @@ from skvarimp._display.drawing import (
     hue,
     inches,
     ink,
+    lay_out,
     mixed,
     single_axes,
     with_fitting_text,
@@ -179,7 +180,7 @@ def _name_points(ax, n, score, places):
         ax.plot(n[at], score[at], marks[what], **style)
     if places["best"] == places["kept"]:
         places = {"best and kept": places["best"]}
-    ax.figure.draw_without_rendering()  # to know the height of the lines
+    lay_out(ax.figure)  # to know the height of the lines
     line = 1.4 * line_inches() / inches(ax)[1]
     low, high = ax.get_ylim()
     above = line * (len(places) + 0.3)

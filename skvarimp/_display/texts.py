@@ -14,6 +14,7 @@ import numpy as np
 LINE, CHARACTER = 1.2, 0.6  # height and width of Latin text, relative to its size
 LINE_SPACING = 1.2  # of matplotlib, relative to the height of letters
 HINTING = 1.05  # texts may be so much wider at another resolution
+PAD = 2  # pixels between a text and the edge of its figure
 MOST_WORDS, WORDS_SHARE = 30, 0.6  # of cut names; of the characters that would fit
 # Characters after which a line may end, and those of scripts without spaces, between
 # any two of which it may.

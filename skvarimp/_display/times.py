@@ -6,17 +6,6 @@ import numpy as np
 
 # seconds of a unit of durations, the largest first
 UNITS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
-# steps of dates from second to month, for ranges just short of three of the next unit
-LONGEST_STEPS = {
-    freq: [*steps, last]
-    for freq, steps, last in (
-        (1, [1, 2, 3, 4, 6], 12),
-        (3, [1, 2, 3, 7, 14, 21], 31),
-        (4, [1, 2, 3, 4, 6, 12], 24),
-        (5, [1, 5, 10, 15, 30], 60),
-        (6, [1, 5, 10, 15, 30], 60),
-    )
-}  # of the frequencies of dateutil's rules
 KINDS = [(date | np.datetime64, "M8[us]"), (timedelta | np.timedelta64, "m8[us]")]
 
 
@@ -67,16 +56,12 @@ def on_axis(axis, times, most):
     unit : str
         Of durations, or what all dates have in common, such as the year.
     """
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
+    from matplotlib.dates import ConciseDateFormatter, date2num
 
-    class FewDates(AutoDateLocator):
-        def __call__(self):
-            ticks = super().__call__()
-            return ticks[:: -(-len(ticks) // most)]
+    from skvarimp._display.artists import FewDates
 
     if times.dtype.kind == "M":
-        locator = FewDates(minticks=3, maxticks=5)
-        locator.intervald = locator.intervald | LONGEST_STEPS
+        locator = FewDates(most)
         axis.set_major_locator(locator)
         axis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
         in_common = _in_common(times.min().item(), times.max().item())

@@ -1,4 +1,4 @@
-"""`ALEImportance`: how far the accumulated local effects of an input are from flat."""
+"""`ALEImportance`: how far the accumulated local effects of a feature are from flat."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from skvarimp._types import Features, ResponseMethod
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ALEImportance(ResponseImportance):
-    """Standard deviation of the accumulated local effects of each input.
+    """Standard deviation of the accumulated local effects of each feature.
 
-    The values of an input are cut into bins of equal probability. The local effect in a
-    bin is the mean over the bin's rows of the response at its upper edge minus the
+    The values of a feature are cut into bins of equal probability. The local effect in
+    a bin is the mean over the bin's rows of the response at its upper edge minus the
     response at its lower edge. The sums of the local effects from the lowest bin on,
     centred, form a curve. The importance is the standard deviation of that curve over
     the rows.
 
     Rows move only to the edges of their own bin, so that the model sees rows that could
     have occurred. Unlike the partial dependence, the curve is therefore not distorted
-    if inputs are correlated. Unlike FIRM's conditional expected score, it does not give
-    an unused input the effect of a correlated one.
+    if features are correlated. Unlike FIRM's conditional expected score, it does not
+    give an unused feature the effect of a correlated one.
 
     Parameters
     ----------
     n_bins : int, default=20
-        Bins of equal probability; fewer where an input has fewer distinct values.
+        Bins of equal probability; fewer where a feature has fewer distinct values.
     features : sequence or dict, default=None
         Single columns with ordered values: numbers, dates, booleans, or categories
         whose type declares their order. None: each column.

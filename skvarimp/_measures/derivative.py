@@ -1,4 +1,4 @@
-"""`DerivativeImportance`: how steep the response is along an input."""
+"""`DerivativeImportance`: how steep the response is along a feature."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from skvarimp._running.tasks import Progress
 from skvarimp._types import Features, ResponseMethod
 from skvarimp.exceptions import ImportanceWarning
 
-WAY_OUT = "Use SensitivityImportance, which moves an input by whole steps."
+WAY_OUT = "Use SensitivityImportance, which moves a feature by whole steps."
 PROBE_ROWS, PROBE_VALUES = 20, 20  # looked at where every difference is 0
 
 
@@ -34,9 +34,9 @@ PROBE_ROWS, PROBE_VALUES = 20, 20  # looked at where every difference is 0
 class DerivativeImportance(ResponseImportance):
     """Root mean square derivative of the response times the input's spread.
 
-    The derivative is taken at the rows of X, with all other inputs held fixed. It shows
-    the model's slope at the data, but not what happens one standard deviation away;
-    `SensitivityImportance` shows that.
+    The derivative is taken at the rows of X, with all other features held fixed. It
+    shows the model's slope at the data, but not what happens one standard deviation
+    away; `SensitivityImportance` shows that.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ default="auto"
 
     See Also
     --------
-    SensitivityImportance : Any model and any kind of input.
+    SensitivityImportance : Any model and any kind of feature.
     FIRMImportance : Follows the inputs' correlations; equals this one for linear
-        models with uncorrelated inputs.
+        models with uncorrelated features.
 
     Notes
     -----
@@ -189,14 +189,14 @@ default="auto"
             if not moments.first[:-2, e].any() and _jumps(problem, features[e]):
                 raise ValueError(
                     f"The derivative by {features[e].name!r} is 0 at every row of X, "
-                    "but the response changes between its values: it is piecewise "
+                    "but the prediction changes between its values: it is piecewise "
                     f"constant. {WAY_OUT}"
                 )
             if gaps[j] > DOUBTFUL:
                 warn(
                     f"The derivative by {features[e].name!r} is uncertain: central "
                     f"differences over h and 2h differ by {gaps[j]:.0%} at best, since "
-                    "the response is rounded, noisy, or jumps. Compute it in double "
+                    "the prediction is rounded, noisy, or jumps. Compute it in double "
                     f"precision. {WAY_OUT}",
                     ImportanceWarning,
                 )

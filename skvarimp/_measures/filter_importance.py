@@ -29,7 +29,7 @@ class FilterImportance(BaseImportance):
     """Importance of each column by itself for y, whatever the model.
 
     A filter ignores the model and is a simple baseline for measures that use it. It
-    misses joint effects of columns (neither input of an exclusive or stands out), and
+    misses joint effects of columns (neither feature of an exclusive or stands out), and
     gives every copy of a useful column the same score.
 
     Parameters

@@ -102,7 +102,7 @@ def refused_loss(loss, estimator, method):
     """
     if loss == "auto" and is_ranker(estimator):
         return (
-            "loss='auto' compares the response with y, but a ranker's scores only "
+            "loss='auto' compares predictions with y, but a ranker's scores only "
             "order the rows of one query and are not on the scale of y. Use a scorer "
             "(`scoring`, of PermutationImportance) that knows the queries, or a "
             "callable loss."

@@ -72,7 +72,7 @@ class OutOfBag:
         kind, n = loss.reduction(relative=False), [len(rows) for rows in self.rows]
         every = np.ones(len(features), dtype=np.intp)
         exact = sum(problem.exact_cost(features, kind, m, m * every) for m in n)
-        return exact <= problem.response(features).most_calls(
+        return exact <= problem.response(features).affordable(
             n_draws * len(features) * sum(n)
         )
 

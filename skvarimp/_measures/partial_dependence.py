@@ -34,12 +34,12 @@ ROWS_KEPT, VALUES_KEPT = 100, 50  # of the rows' own curves, for a picture
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PartialDependenceImportance(ResponseImportance):
-    """How far the partial dependence of a model's response on an input is from flat.
+    """How far the partial dependence of a model's response on a feature is from flat.
 
-    The partial dependence at a value is the mean response over the rows when the input
-    is set to that value. The importance is its standard deviation over the grid, where
-    each distinct value, or each level of a category, counts once. The measure is
-    *marginal*: it does not follow correlations between inputs.
+    The partial dependence at a value is the mean response over the rows when the
+    feature is set to that value. The importance is its standard deviation over the
+    grid, where each distinct value, or each level of a category, counts once. The
+    measure is *marginal*: it does not follow correlations between features.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class PartialDependenceImportance(ResponseImportance):
         cancel.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
-        Values the input moves through, as in `SensitivityImportance`; "all": every
+        Values the feature moves through, as in `SensitivityImportance`; "all": every
         distinct observed value. "auto": "all" where that costs hardly more than 64
         quantiles, else these: the medians of 64 bins of equal probability, as means
         over drawn rows (see Notes).
@@ -87,7 +87,7 @@ default="auto"
     ----------
     importances_ : ndarray of shape (n_features,)
         Standard deviation or range of the partial dependence, or of a row's prediction
-        as the input moves, mean over the outputs, in units of the response.
+        as the feature moves, mean over the outputs, in units of the response.
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
     standard_errors_ : ndarray of shape (n_features,) or None
@@ -148,19 +148,19 @@ default="auto"
 
     See Also
     --------
-    InteractionImportance : The same on two inputs at once.
+    InteractionImportance : The same on two features at once.
     SensitivityImportance : Mean change of the single rows' responses.
 
     Notes
     -----
-    An input with one value scores 0. Sample weights weigh the rows averaged over;
+    A feature with one value scores 0. Sample weights weigh the rows averaged over;
     the grid's distinct values count once whatever their frequency.
 
     Cost for a model without a fast response: n_samples x n_cells predictions per
     feature. By default that is 64 n_samples up to 4 000 rows. Of more rows half are
     drawn, at least 4 000 and at most 10 000, the same ones in each fit, so that no fit
     takes more than 640 000 predictions per feature. Of a group 256 joint values are
-    taken, and of a categorical input all levels. Any other `grid` takes all rows.
+    taken, and of a categorical feature all levels. Any other `grid` takes all rows.
 
     References
     ----------

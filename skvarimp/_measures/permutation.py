@@ -19,7 +19,8 @@ from skvarimp._measures.response_importance import (
     asks_for_residuals,
     given_the_others,
 )
-from skvarimp._measures.scorers.score_drop import ScoreLost
+from skvarimp._measures.scorers.score_drop import ScoresLost
+from skvarimp._measures.scorers.scorer import named_scorers
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.rounds import Effort
 from skvarimp._results.words import score_in_words
@@ -30,18 +31,18 @@ from skvarimp._types import (
     Matrix,
     RandomState,
     ResponseMethod,
-    Scoring,
+    Scorings,
 )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PermutationImportance(ConditionalImportance):
-    """Loss that a model gains when an input is replaced by another row's.
+    """Loss that a model gains when a feature is replaced by another row's.
 
-    The importance tells how much the model's accuracy depends on the input. It is the
+    The importance tells how much the model's accuracy depends on the feature. It is the
     mean loss, over rows and donors, when the row takes the donor's value, minus the
-    mean loss of the unmoved rows. All other inputs keep their values. The measure is
-    *marginal*: if inputs are dependent, it evaluates rows that do not occur.
+    mean loss of the unmoved rows. All other features keep their values. The measure is
+    *marginal*: if features are dependent, it evaluates rows that do not occur.
 
     Parameters
     ----------
@@ -57,11 +58,13 @@ default="auto"
         response_method="predict" it takes the labels. A callable gets y, (n,) or
         (n, n_columns), and outputs, (n,) or (n, n_outputs), and returns (n,); y may
         be a structured array, as of survival models.
-    scoring : str or callable, default=None
+    scoring : str, callable, list of str, or dict, default=None
         A scorer instead of a loss: scikit-learn's by name, "score" for the estimator's
         own `score`, or scorer(estimator, X, y). The importance is then the score lost;
         it is always estimated from draws. A name is served by the fast response; a
-        callable gets moved rows and a stand-in that asks the model.
+        callable gets moved rows and a stand-in that asks the model. A list of names, or
+        a dict from names to scorers: all of them from the same predictions, see
+        `results_`.
     estimation : {"auto", "exact", "sampled"}, default="auto"
         "exact": over all pairs of a row and a donor; "sampled": from a few donors of
         each row, drawn in strata. "auto" is exact if that is expected to cost at most
@@ -157,6 +160,9 @@ default=None
         parts, or that the model of "residuals" explains out of fold.
     n_draws_ : ndarray of shape (n_features,) or None
         Number of draws of a row with a donor ("sampled").
+    results_ : dict of Importances
+        With `scoring`: name of the scorer -> its importances. `result_` and all other
+        attributes are those of the first scorer.
     baseline_ : float
         Mean loss, or score, of the unmoved rows.
     estimation_ : str
@@ -181,9 +187,9 @@ default=None
     errors hold m fixed.
 
     A row is also its own donor, so that the exact importance is (n - 1) / n times the
-    one over other rows only. A shuffled column has the same expectation. An input that
+    one over other rows only. A shuffled column has the same expectation. A feature that
     the model does not use scores exactly 0 (ratio 1). With the squared error, a linear
-    model's importance of an input with coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f,
+    model's importance of a feature with coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f,
     x), where variances have the divisor n.
 
     Standard errors of scorers: half the difference between the scores lost in a sample
@@ -227,13 +233,13 @@ default=None
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
         "loss": [StrOptions({"auto", *LOSSES}), Callable],
-        "scoring": [str, Callable, None],
+        "scoring": [str, Callable, list, tuple, dict, None],
         "relative": ["boolean"],
         "rows": [StrOptions({"all", "oob"})],
     }
 
     loss: Loss = "auto"
-    scoring: Scoring = None
+    scoring: Scorings = None
     estimation: Literal["auto", "exact", "sampled"] = "auto"
     n_draws: int | Literal["auto"] = "auto"
     tol: float | Literal["auto"] | None = "auto"
@@ -270,7 +276,7 @@ default=None
     def _plan(self, problem, features):
         if problem.given_y is None:
             raise ValueError(
-                "y is required: permutation importance compares the response with it. "
+                "y is required: permutation importance compares predictions with it. "
                 "SensitivityImportance(scale=None) needs no y."
             )
         if self.keep_rows and self.scoring is not None:
@@ -323,7 +329,7 @@ default=None
                 "takes values from other rows. Use `loss`, or conditional='subgroups'."
             )
         reads = self.max_evaluations is None
-        lost = ScoreLost(self.scoring, problem, features, reads)
+        lost = ScoresLost(self.scoring, problem, features, reads)
         grid = self._grid_in_parts(problem, features, "all")
         lost.parts = {} if self.conditional is None else grid.parts
         return Plan(problem, features, None, "sampled", lost)
@@ -347,13 +353,16 @@ default=None
     def _least_evaluations(self, n_rows, n_features):
         if self.scoring is None:
             return super()._least_evaluations(n_rows, n_features)
-        return 2 * n_rows + 2 * n_rows * n_features  # the scorer asks for X itself, too
+        # scorers ask for X itself, too, and perhaps each for other predictions
+        n_scorers = len(named_scorers(self.scoring))
+        return n_rows + (1 + 2 * n_features) * n_rows * n_scorers
 
     def _moved_rows(self, problem, features):
         if self.scoring is None:
             return super()._moved_rows(problem, features)
-        # and the unmoved rows, for the scorer and for what stands for the model
-        return (Effort.of(self).n_draws * len(features) + 2) * problem.n_rows
+        # and the unmoved rows, for scorers and for what stands for the model
+        n_scorers, n_draws = len(named_scorers(self.scoring)), Effort.of(self).n_draws
+        return (n_draws * len(features) + 2) * problem.n_rows * n_scorers
 
     def _cheapest(self, plan):
         if plan.request is not None:
@@ -370,16 +379,29 @@ default=None
             )
 
     def _conclude(self, plan, outcomes):
-        lost = plan.own  # LossGained, ScoreLost or OutOfBag
+        lost = plan.own  # LossGained, ScoresLost or OutOfBag
+        if self.scoring is not None:
+            self._conclude_scores(plan, lost)
+            return
         outcome = outcomes[0] if outcomes else lost.outcome(plan, self)
         self.baseline_, self.n_draws_ = lost.baseline, outcome.n_draws
-        by_scorer = isinstance(lost, ScoreLost)
-        samples = lost.rows(outcome.influences) if by_scorer else None
         if plan.request is None:  # no curves were formed
-            if by_scorer:
-                lost.lend_response(plan.problem, plan.features)
             self._add_directions(plan, outcome)
-        self._store_outcome(plan, outcome, [lost.name], samples)
+        self._store_outcome(plan, outcome, [lost.name])
+
+    def _conclude_scores(self, plan, lost):
+        """Set `results_`, and the attributes from the first scorer's."""
+        outcomes = lost.outcomes(self)
+        self.baseline_, self.n_draws_ = lost.scorers[0].baseline, outcomes[0].n_draws
+        lost.lend_response()
+        self._add_directions(plan, outcomes[0])
+        found = {}
+        for scorer, outcome in reversed([*zip(lost.scorers, outcomes)]):
+            outcome.directions = outcomes[0].directions
+            samples = lost.rows(outcome.influences)
+            self._store_outcome(plan, outcome, [scorer.name], samples)
+            found[scorer.name] = self.result_  # in the end the first one's
+        self.results_ = dict(reversed(found.items()))
 
     def _quantity(self):
         metric = self.output_names_[0]

@@ -52,7 +52,7 @@ from skvarimp._running.tasks import Progress, in_threads
 
 QUICK = 2e7  # numbers written: about half a second
 MOST_KEPT = 2**24  # values of the curves of one feature at drawn rows
-_WAY_OUT = "Use scale=None for importances in the units of the response."
+_WAY_OUT = "Use scale=None for importances in the units of the prediction."
 
 
 def without_outputs(outcome, scale):
@@ -184,7 +184,7 @@ class Problem:
         moves = self.moves(features, [request])
         return np.array([moves[e].cells_per_row for e in range(len(features))])
 
-    def exact_is_cheap(self, features, request, drawn):
+    def exact_is_cheap(self, features, request, n_drawn):
         """Whether the exact numbers cost at most three times drawn ones, or little.
 
         Only the costs of fast responses are known; a black box may be slow.
@@ -194,13 +194,12 @@ class Problem:
         features : list of Feature
         request : Request
             Of one reduction.
-        drawn : float
-            Cost of the drawn numbers of all features, in calls of the model for one
-            row.
+        n_drawn : float
+            Predictions that the drawn numbers of all features take.
         """
         (reduction,), most = request.reductions, np.full(len(features), self.n_rows)
         cost = self.exact_cost(features, reduction, self.n_rows, most)
-        limit = self.response(features).most_calls(drawn)
+        limit = self.response(features).affordable(n_drawn)
         if cost <= limit:
             return True
         sizes = self.sizes_for_costs(features, request)
@@ -218,14 +217,14 @@ class Problem:
         reduction, n = request.reductions[0], self.n_rows
         sizes = self.sizes_for_costs(features, request)
         cost = self.exact_cost(features, reduction, n, sizes)
-        return int(n * self.response(features).most_calls(0.0) / cost)
+        return int(n * self.response(features).affordable(0.0) / cost)
 
     def exact_cost(self, features, reduction, n_rows, sizes):
         """Cost of all grid values, of which each feature has so many, at some rows."""
         response, cost = self.response(features), 0.0
         kinds = [len(feature.columns) > 1 for feature in features]
         for (grouped, k), count in Counter(zip(kinds, sizes.tolist())).items():
-            cost += count * response.evaluations(n_rows, k, reduction, grouped)
+            cost += count * response.cost(n_rows, k, reduction, grouped)
         return cost
 
     @property
@@ -382,8 +381,7 @@ class Problem:
         sizes = self.sizes_for_costs(features, request)
         exact = self.exact_cost(features, reduction, n, sizes)
         drawn = curve_rows(n) * np.minimum(sizes, N_QUANTILES).sum()
-        call = response.costs().for_outputs(len(self.base)).call
-        return exact <= max(TIMES_DRAWN * drawn, QUICK / call)
+        return exact <= max(TIMES_DRAWN * drawn * response.call_cost(), QUICK)
 
     def rows_of_curves(self, features, categorical):
         """The rows that curves at quantiles are means over, which are kept at once.
@@ -536,7 +534,7 @@ def compared_with(model, target, base):
     if y is None:
         raise ValueError(
             "scale='auto' divides by the spread of y, got no y: pass y, or scale=None "
-            "for importances in the units of the response."
+            "for importances in the units of the prediction."
         )
     if is_structured(y):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""`SensitivityImportance`: how far the response moves when an input does."""
+"""`SensitivityImportance`: how far the response moves when a feature does."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ REDUCTIONS = {"pairs": Pairs(), "observed": Observed(), "range": Range()}
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SensitivityImportance(ConditionalImportance):
-    """Mean change of a model's response when one input is replaced.
+    """Mean change of a model's response when one feature is replaced.
 
-    The input takes values from its own observed distribution, and all other inputs keep
-    theirs. The measure is *marginal*: it does not follow correlations between inputs.
+    The feature takes values from its own observed distribution, and all other features
+    keep theirs. The measure is *marginal*: it does not follow correlations between
+    features.
 
     Parameters
     ----------
     contrast : {"pairs", "observed", "range"}, default="pairs"
         What is compared in each row. "pairs": the responses at two independent draws
-        of the input (Huh & Lee). "observed": the unmoved response and the response at
+        of the feature (Huh & Lee). "observed": the unmoved response and the response at
         one draw (Lemaire & Clérot, eq. 2). "range": the largest and the smallest
         response over the grid (Clementine). The importance is the mean over the rows.
     estimation : {"auto", "exact", "sampled", "rows"}, default="auto"
@@ -52,7 +53,7 @@ class SensitivityImportance(ConditionalImportance):
         and for the range, and "sampled" of other models. All estimate the same number.
     grid : {"auto", "all", "equidistant", "deciles"}, int, array-like or dict, \
 default="auto"
-        Values the input moves through. "all": the observed values with their
+        Values the feature moves through. "all": the observed values with their
         frequencies. "equidistant": five values equally spaced from smallest to largest.
         "deciles": the deciles of the distinct values. An int: the medians of that many
         bins of equal probability. An array of values, or a dict from feature names to
@@ -116,9 +117,9 @@ default=None
     Attributes
     ----------
     importances_ : ndarray of shape (n_features,)
-        Mean change of the prediction between two values of the input ("pairs") or when
-        the input is replaced ("observed"), or range of the prediction as the input
-        moves ("range"), mean over the outputs. With `scale` a share of the mean
+        Mean change of the prediction between two values of the feature ("pairs") or
+        when the feature is replaced ("observed"), or range of the prediction as the
+        feature moves ("range"), mean over the outputs. With `scale` a share of the mean
         difference, or of the range, of the outcomes or scores; else in units of the
         prediction.
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
@@ -173,7 +174,7 @@ default=None
 
     Notes
     -----
-    A constant input and an unused input score exactly 0. Exact cost for a model
+    A constant feature and an unused feature score exactly 0. Exact cost for a model
     without a fast response: n_samples x n_cells predictions per feature; a draw of
     "sampled" costs one prediction, one of "rows" n_cells. So a default fit of a model
     without a fast response asks for at most 6 x n_samples predictions per feature, and
@@ -211,7 +212,7 @@ default=None
 
     Examples
     --------
-    A model doubles its first input. The 16 ordered pairs of 0, 1, 0, 2 differ by
+    A model doubles its first feature. The 16 ordered pairs of 0, 1, 0, 2 differ by
     14 / 16 on average, so its response moves by 2 * 14 / 16:
 
     >>> from skvarimp import SensitivityImportance

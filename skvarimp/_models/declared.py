@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.tree import BaseDecisionTree
 
 from skvarimp._data.base_table import column_names
 from skvarimp._models.transformers import NotColumnwise, sources
@@ -45,7 +46,7 @@ def declared_categories(estimator, n_columns, names=None):
 
 
 def _declared(estimator, n_columns, names):
-    if isinstance(estimator, type):
+    if isinstance(estimator, type | BaseDecisionTree):  # trees split by numbers
         return set()
     if inspect.ismethod(estimator):  # such as model.predict
         return _declared(estimator.__self__, n_columns, names)

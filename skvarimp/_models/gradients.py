@@ -129,7 +129,7 @@ def differentiable(model, X):
         if form is None or not form.piecewise_constant:
             raise NoGradient(str(declined)) from None
     if form.piecewise_constant and not form.constant:
-        raise PiecewiseConstant(f"the response of {name} is piecewise constant")
+        raise PiecewiseConstant(f"the prediction of {name} is piecewise constant")
     outputs, slopes = form.gradient(probed.native)
     own = model(probed.copy()).T
     # Coefficients in single precision predict in single precision.
@@ -273,7 +273,7 @@ def central_steps(model, table, columns):
         if values.dtype.kind not in "fbiu" or not np.all(np.isfinite(values)):
             raise ValueError(
                 f"Feature {table.column_names()[j]!r} has values that are not finite "
-                "numbers, so the response has no derivative by it."
+                "numbers, so the prediction has no derivative by it."
             )
         numbers = values.astype(np.float64)
         largest = np.abs(numbers).max()

@@ -218,10 +218,11 @@ class NodeTable:
 
     def raw(self, codes, trees=None):
         """Sums of the leaves that rows are in, (n_raw, n_rows); of some trees."""
+        trees = np.arange(len(self.roots)) if trees is None else trees
         sums = np.zeros((self.n_raw, len(codes)))
-        for tree in range(len(self.roots)) if trees is None else trees:
-            (leaves,) = self.leaves(codes, np.array([tree]))
-            sums += self.values.take(leaves, axis=1)
+        for some in slices(len(trees), max(1, sums.size), CACHE):
+            leaves = self.leaves(codes, trees[some])
+            sums += self.values.take(leaves, axis=1).sum(axis=1)
         return sums
 
 
@@ -293,14 +294,16 @@ class TreeTable(NodeTable):
             split = np.append(self.left_set, -1)[self.parent] >= 0
             self.edge_set = np.where(split, np.cumsum(split) - 1, -1).astype(np.int32)
             self.edge_sets = np.zeros((split.sum(), self.sets.shape[1]), dtype=bool)
+        # the last edge on its own feature above each branch node
+        inner, above = np.flatnonzero(self.feature >= 0), np.full(n_nodes, -1)
+        above[inner] = self.last_edge(inner, self.feature[inner])
         level = self.roots
         while len(level := level[self.feature[level] >= 0]):
-            left, right = self.children[2 * level + 1], self.children[2 * level]
-            above = self.last_edge(level, self.feature[level])
-            self._narrow(left, level, above, True)
-            self._narrow(right, level, above, False)
-            self.depth[left] = self.depth[right] = self.depth[level] + 1
-            level = np.concatenate([left, right])
+            left = np.repeat([True, False], len(level))
+            parents = np.tile(level, 2)
+            level = self.children[2 * parents + left]
+            self._narrow(level, parents, above[parents], left)
+            self.depth[level] = self.depth[parents] + 1
 
     def _narrow(self, edges, parents, above, left):
         """What edges from parents say, given what the edges above them say."""
@@ -309,15 +312,15 @@ class TreeTable(NodeTable):
         low = np.where(free, 0, self.low[above])
         high = np.where(free, codes, self.high[above])
         cut = self.cut[parents]
-        self.low[edges] = low if left else np.maximum(low, cut)
-        self.high[edges] = np.minimum(high, cut) if left else high
+        self.low[edges] = np.where(left, low, np.maximum(low, cut))
+        self.high[edges] = np.where(left, np.minimum(high, cut), high)
         goes = self.missing_left[parents] == left
         self.admits_missing[edges] = (free | self.admits_missing[above]) & goes
         if self.edge_set is None:
             return
         nominal = np.flatnonzero(self.left_set[parents] >= 0)
         for m in nominal:
-            goes = self.sets[self.left_set[parents[m]]] == left
+            goes = self.sets[self.left_set[parents[m]]] == left[m]
             if not free[m]:
                 goes = goes & self.edge_sets[self.edge_set[above[m]]]
             self.edge_sets[self.edge_set[edges[m]]] = goes

@@ -1,7 +1,7 @@
 """The form of trees and their ensembles: nodes, how splits see the columns, a link."""
 
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from skvarimp._models.links import (
     Then,
     scaled,
 )
-from skvarimp._models.tree_table import NodeTable
+from skvarimp._models.tree_table import TreeTable
 
 
 @dataclass
@@ -178,10 +178,14 @@ class Trees(Form):
         """Number of raw outputs."""
         return self.trees[0].values.shape[1]
 
+    @cached_property
+    def nodes(self):
+        """The trees as one table of nodes."""
+        return TreeTable(self.trees, self.encoding)
+
     def scores(self, X):
         """The raw outputs, (n_raw, n_samples)."""
-        nodes = NodeTable(self.trees, self.encoding)
-        sums = nodes.raw(nodes.codes_of(as_table(X)))
+        sums = self.nodes.raw(self.nodes.codes_of(as_table(X)))
         return sums + np.broadcast_to(self.offset, len(sums))[:, np.newaxis]
 
     def on(self, columns, n_columns):

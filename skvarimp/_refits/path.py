@@ -28,7 +28,7 @@ from skvarimp._data.validation import Interval, StrOptions
 from skvarimp._display.html import selector_html
 from skvarimp._display.refits import SelectionPathDisplay
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.scorers.score_drop import is_finite_number
+from skvarimp._measures.scorers.scorer import is_finite_number
 from skvarimp._refits.estimators import Delegating, RefittingSelector
 from skvarimp._refits.metadata import router_of
 from skvarimp._refits.refits import Measure, Refits, cloned, generator

@@ -14,13 +14,12 @@ may give more, where it knows a shorter way than the default:
 `mean_curves`, `averaged`   means of curves over the rows
 `at_cells`                  few cells of each curve, for scores
 `critical_values`, `inside` what the probe should look at
-`costs`, `evaluations`      what ``estimation="auto"`` decides by
+`cost`, `row_cost`, `call_cost` what ``estimation="auto"`` decides by
 `walker`                    how a walk is carried out, by a `Walker` of its own
 `coalitions`                what is known of means over donors of other features
 =========================== ==================================================
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -36,49 +35,7 @@ from skvarimp._running.memory import at_once, call_slices, slices
 # Exact numbers may cost this many times what drawn ones cost, or, by a fast response,
 # this many numbers written, which take about five seconds.
 TIMES_DRAWN, NUMBERS_AFFORDABLE = 3.0, 2.5e8
-OUTPUT = 2.0  # what each further output adds to a call and to a value of a curve
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What a response costs. The unit is one number written: about 20 nanoseconds.
-
-    A response states them for one output; `for_outputs` adds the others.
-
-    Attributes
-    ----------
-    call : float
-        The model itself, for one row.
-    row : float
-        A row's curve, whatever its number of values.
-    cell : float
-        Each value of a curve.
-    joint : float or None
-        Each joint value of columns that move together; None: the same as `cell`.
-    """
-
-    call: float = 1.0
-    row: float = 0.0
-    cell: float = 1.0
-    joint: float | None = None
-
-    def evaluations(self, n_rows, n_cells, grouped=False):
-        """Cost of curves of one feature, in calls of the model; see the response."""
-        if grouped and self.joint is not None:
-            return n_rows * n_cells * self.joint / self.call
-        if n_cells == 1:
-            return 0.0
-        return n_rows * (self.row + self.cell * n_cells) / self.call
-
-    def for_outputs(self, n_outputs):
-        """The costs of several outputs, all of which are written.
-
-        A curve whose values cost nothing is known as steps, which `row` counts.
-        """
-        more = OUTPUT * (n_outputs - 1)
-        cell = self.cell + more if self.cell else 0.0
-        joint = None if self.joint is None else self.joint + more
-        return Costs(self.call + more, self.row, cell, joint)
+OUTPUT = 2.0  # numbers that each further output adds to a call and to a value
 
 
 class Response:
@@ -246,12 +203,23 @@ class Response:
         """
         return partial(self.mean_curves, table, rows, weights, base=base)
 
-    def costs(self):
-        """What curves of one output cost, and a call of the model."""
-        return Costs()
+    @property
+    def more_outputs(self):
+        """What outputs but the first add to a call, and to a value of a curve."""
+        return OUTPUT * (self.n_outputs - 1)
 
-    def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
-        """Cost of the curves of one feature, in calls of the model for one row.
+    def call_cost(self):
+        """What a call of the model for one row costs; see `cost`."""
+        return 1.0 + self.more_outputs
+
+    def row_cost(self, n_cells, grouped=False):
+        """What the curve of one row costs, by the number of its values; see `cost`."""
+        return n_cells * (1.0 + self.more_outputs)
+
+    def cost(self, n_rows, n_cells, reduction=None, grouped=False):
+        """What the curves of one feature cost. The unit is one number written.
+
+        That takes about 20 nanoseconds.
 
         Parameters
         ----------
@@ -261,17 +229,15 @@ class Response:
         grouped : bool
             Whether the feature has several columns, and `n_cells` joint values.
         """
-        costs = self.costs().for_outputs(self.n_outputs)
-        return costs.evaluations(n_rows, n_cells, grouped)
+        return n_rows * self.row_cost(n_cells, grouped) if n_cells > 1 else 0.0
 
-    def most_calls(self, drawn):
-        """What exact numbers may cost, in calls of the model for one row each.
+    def affordable(self, n_drawn):
+        """What exact numbers may cost where drawn ones take so many predictions.
 
-        `drawn` is the cost of drawn numbers. Only the costs of fast responses are
-        known; a black box may be slow.
+        Only the costs of fast responses are known; a black box may be slow.
         """
-        costs = self.costs().for_outputs(self.n_outputs)
-        return max(TIMES_DRAWN * drawn, NUMBERS_AFFORDABLE / costs.call)
+        limit = TIMES_DRAWN * n_drawn * self.call_cost()
+        return limit if self.asks_model else max(limit, NUMBERS_AFFORDABLE)
 
     def walker(self, walk):
         """The `Walker` that carries out a walk by this response."""
@@ -313,9 +279,6 @@ class BlackBoxResponse(Response):
         flat = ice.reshape(len(base), -1)
         flat[:, which] = self.at(table, rows[which // n_cells], move, which % n_cells)
         return ice
-
-    def most_calls(self, drawn):
-        return TIMES_DRAWN * drawn
 
     def curves_of(self, table, blocks):
         """A list of the curves of each (rows, Move), in one call of the model.

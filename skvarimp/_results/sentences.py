@@ -107,7 +107,8 @@ def _findings(found, top):
                 f"The importance of the only {noun}, {found.features[known[0]]}, is 0."
             ]
         return [f"The importance of each of the {count(len(known), noun)} is 0."]
-    shown = known[: int(top)]
+    matter = known[values[known] != found.quantity.nothing]  # the others are said below
+    shown = (matter if len(matter) else known)[: int(top)]
     noise = _noise(found, known)
     return [
         _largest(found, known, shown),

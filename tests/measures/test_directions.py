@@ -416,7 +416,7 @@ def test_signed_effects_are_drawn():
     assert names == [imp.features_[e] for e in order]
     for marks, e in zip(display.points_, order):
         np.testing.assert_array_equal(marks.get_offsets()[:, 0], imp.row_effects_[:, e])
-    assert display.ax_.get_xlabel() == "effect of the row's own value on the response"
+    assert display.ax_.get_xlabel() == "effect of the row's own value on the prediction"
     other = RowsDisplay.from_importance(imp, X, what="importance")
     assert other.ax_.get_xlabel() == "importance of the row"
     assert all(np.all(marks.get_offsets()[:, 0] >= 0) for marks in other.points_)

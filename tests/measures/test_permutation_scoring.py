@@ -19,16 +19,17 @@ from literal_permutation import (
     X,
     Y,
 )
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import Ridge
-from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
+from sklearn.metrics import get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVR
+from sklearn.svm import SVC, SVR
 
 from skvarimp import PermutationImportance, SensitivityImportance, rank_intervals
 
@@ -126,6 +127,93 @@ def test_fast_responses_serve_scorers(monkeypatch):
     imp.fit(FOREST, X, Y)
     assert len(asked) < 2 * X.shape[1]
     assert imp.response_path_ == "trees, compiled (for the scorer)"
+
+
+def error_of_callable(model, X, y):
+    """A function of the user's own."""
+    return -float(np.mean(np.abs(y - model.predict(X))))
+
+
+def spoiling(model, X, y):
+    """Another, which changes the rows that it is given."""
+    X[:, 0] = 0.0
+    return error_of_callable(model, X, y)
+
+
+def own_log_loss(model, X, y):
+    """That of scikit-learn's scorer."""
+    return -log_loss(y, model.predict_proba(X))
+
+
+SEVERAL = [
+    (FOREST, Y, ["r2", "neg_mean_absolute_error", "neg_root_mean_squared_error"]),
+    (TREES, THREE, ("neg_log_loss", "accuracy")),
+    (SVR().fit(X, Y), Y, {"weighted": get_scorer("r2"), "named": "r2"}),
+    (SVR().fit(X, Y), Y, {"r2": "r2", "a": spoiling, "own": error_of_callable}),
+    (RIDGE, Y, {"own": error_of_callable, "fast": "r2", "score": "score"}),
+]
+
+
+@pytest.mark.parametrize(("model", "y", "scoring"), SEVERAL)
+def test_several_scorers_are_each_as_if_alone(model, y, scoring):
+    """The same shuffles; the first one's are the attributes."""
+    options = {"features": [0, [1, 3]], "n_draws": 4, "random_state": 0}
+    imp = PermutationImportance(scoring=scoring, **options)
+    imp.fit(model, X, y, sample_weight=SOME if "weighted" in scoring else None)
+    given = scoring if isinstance(scoring, dict) else dict(zip(scoring, scoring))
+    assert list(imp.results_) == list(given)
+    assert imp.result_ is next(iter(imp.results_.values()))
+    for name, scorer in given.items():
+        alone = PermutationImportance(scoring=scorer, **options)
+        alone.fit(model, X, y, sample_weight=SOME if "weighted" in scoring else None)
+        one, expected = imp.results_[name], alone.result_
+        assert one.output_names == [name]
+        assert name in one.caption()
+        close = {"rtol": 1e-9, "atol": 1e-12}
+        for attribute in ("importances", "standard_errors", "directions"):
+            of_both = getattr(one, attribute), getattr(expected, attribute)
+            if of_both[1] is not None:  # as directions of several classes
+                np.testing.assert_allclose(*of_both, **close)
+        np.testing.assert_allclose(one.ends(0.9), expected.ends(0.9), **close)
+        assert alone.results_.keys() == set(alone.output_names_)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "n_methods"),
+    [
+        (["roc_auc", "average_precision"], 1),
+        (["roc_auc", "neg_log_loss", "average_precision"], 2),
+        ({"name": "neg_log_loss", "made": get_scorer("neg_log_loss")}, 1),
+        ({"own": own_log_loss, "made": get_scorer("neg_log_loss")}, 1),
+    ],
+)
+def test_several_scorers_read_the_same_predictions(scoring, n_methods):
+    """The model is asked once for each shuffle and method that scorers need."""
+    asked = []
+
+    class Counting(SVC):
+        def predict_proba(self, X):
+            asked.append(len(X))
+            return np.column_stack([1 - self._share(X), self._share(X)])
+
+        def decision_function(self, X):
+            asked.append(len(X))
+            return self._share(X)
+
+        def _share(self, X):
+            return expit(SVC.decision_function(self, X))
+
+    model = Counting().fit(X, TWO == "yes")
+    imp = PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
+    imp.set_params(max_evaluations=10**6, response_method="auto")
+    most = imp.expected_evaluations(model, X)
+    asked.clear()
+    imp.fit(model, X, TWO == "yes")
+    n, p = X.shape
+    # besides: the response watched, and what functions ask for of unmoved rows
+    besides = (1 + n_methods + len(scoring)) * n
+    assert 4 * p * n * n_methods <= sum(asked) <= 4 * p * n * n_methods + besides
+    assert sum(asked) <= most
 
 
 def test_what_is_not_moved_loses_no_score():

@@ -224,3 +224,40 @@ def test_joint_intervals_are_called_so():
     assert "95% joint interval" in joint.summary()
     assert "joint interval" not in measure.result_.summary()
     assert np.all(np.ptp(joint.ends(), axis=0) > np.ptp(measure.result_.ends(), axis=0))
+
+
+def test_cohorts_of_a_column_carry_its_name():
+    """Numbers are rounded as far as they stay apart."""
+    frame = FRAME.assign(bmi=np.where(X[:, 1] > 0, 0.0506801187, -0.0446416365))
+    model = LinearRegression().fit(frame, Y)
+    importance = skvarimp.PermutationImportance(keep_rows=True).fit(model, frame, Y)
+    found = skvarimp.importance_by_cohort(importance, "bmi", X=frame)
+    assert "in bmi=-0.04464 (" in found.caption()
+    assert "in bmi=0.05068 with" in found.summary()
+    assert "bmi=0.05068" in found._repr_html_()
+    assert list(found.by_cohort) == [-0.0446416365, 0.0506801187]
+    frame["bmi"] = np.where(X[:, 1] > 0, 1.00001, 1.00002)
+    found = skvarimp.importance_by_cohort(importance, "bmi", X=frame)
+    assert "bmi=1.00001 (" in found.caption()
+
+
+@pytest.mark.parametrize("statistic", ["standardized", "absolute"])
+def test_coefficients_have_one_unit(statistic):
+    """Those of classes add up to a score, which has no spread in the data."""
+    measure = skvarimp.CoefficientImportance(statistic=statistic)
+    of_classes = measure.fit(BINARY, FRAME, CLASSES).result_.quantity.unit
+    assert of_classes.startswith("units of the score")
+    of_numbers = measure.fit(LINE, FRAME, Y).result_.quantity.unit
+    spread = "standard deviations of y"
+    assert of_numbers.startswith(
+        spread if statistic == "standardized" else "units of y"
+    )
+
+
+def test_features_of_zero_are_not_among_the_largest():
+    """They are named once, as exactly 0."""
+    said = skvarimp.SensitivityImportance().fit(lambda X: X[:, 0], X, Y).summary()
+    largest = next(s for s in said.split(". ") if s.startswith("The largest"))
+    assert "x0" in largest
+    assert "x1" not in largest
+    assert "The importances of x1 and x2 are exactly 0" in said

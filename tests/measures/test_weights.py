@@ -402,10 +402,10 @@ def test_absolute_coefficients_say_what_they_are_per_unit_of():
     assert plain.importances_[0] == pytest.approx(3.0)
     assert scaled.importances_[0] == pytest.approx(3.0 * 50.0)
     for text in (plain.caption(), plain.plot().ax_.get_xlabel()):
-        assert "per unit of the input" in " ".join(text.split())
+        assert "per unit of the feature" in " ".join(text.split())
     for text in (scaled.caption(), scaled.plot().ax_.get_xlabel()):
         text = " ".join(text.split())
-        assert "per unit of the input" not in text
+        assert "per unit of the feature" not in text
         assert "per unit of what the model is given behind its steps" in text
 
 

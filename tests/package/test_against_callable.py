@@ -10,9 +10,9 @@ from skvarimp import SensitivityImportance
 
 def test_random_fits_are_those_of_the_callable():
     """Of any family, measure, container and options, see `against_callable`."""
-    found, refused = against_callable.differing(examples(100), seed=0)
+    found, refused = against_callable.differing(examples(60), seed=0)
     assert found == []
-    assert refused == 0
+    assert refused == []
 
 
 @pytest.mark.parametrize("attribute", ["importances_", "influences_"])

@@ -221,6 +221,21 @@ MISUSES = {
         ValueError,
         "'r3' is not a valid scoring value",
     ),
+    "functions in a list": (
+        lambda: PermutationImportance(scoring=["r2", max]).fit(LINEAR, X, Y),
+        ValueError,
+        "`scoring` as a list holds names of scorers.*Use a dict",
+    ),
+    "no scorer": (
+        lambda: PermutationImportance(scoring={}).fit(LINEAR, X, Y),
+        ValueError,
+        "`scoring` must hold at least one scorer",
+    ),
+    "no scorers but numbers": (
+        lambda: PermutationImportance(scoring={"a": 1}).fit(LINEAR, X, Y),
+        ValueError,
+        "`scoring` as a dict holds names and scorers.*got 'a': 1",
+    ),
     "scorer of classes": (
         lambda: PermutationImportance(scoring="accuracy").fit(LINEAR, X, Y),
         ValueError,
@@ -283,7 +298,7 @@ MISUSES = {
     "no derivative": (
         lambda: DerivativeImportance().fit(TREE, X),
         ValueError,
-        "DerivativeImportance finds no derivative: the response of",
+        "DerivativeImportance finds no derivative: the prediction of",
     ),
     "columns that a filter names": (
         lambda: FilterImportance(score_func=partial(lowess_r2, frac=0.5)).fit(

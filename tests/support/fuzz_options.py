@@ -112,6 +112,7 @@ OPTIONS = {
             "accuracy",
             "neg_log_loss",
             lambda e, X, y, **weights: 0.5,
+            ["r2", "neg_mean_absolute_error"],
         ],
         "estimation": ["auto", "exact", "sampled"],
         "n_draws": [4, "auto"],

@@ -143,7 +143,7 @@ def effects(names, values):
     random, n = np.random.default_rng(0), len(names)
     shown, numbers = random.normal(0.0, np.abs(values), (60, n)), random.random(60)
     of_features = [None if j % 3 == 2 else numbers for j in range(n)]
-    label = "effect of the row's own value on the response"
+    label = "effect of the row's own value on the prediction"
     return RowsDisplay(shown, names, values=of_features, label=label, signed=True)
 
 

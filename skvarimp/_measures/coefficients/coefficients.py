@@ -85,7 +85,7 @@ class CoefficientImportance(WeightImportance):
     degrees_of_freedom_ : int or None
         With "t": rows of positive weight minus the rank of the design.
     wald_statistics_ : ndarray of shape (n_features, n_outputs) or None
-        With "t": t squared; Wald's joint statistic of an input of several columns.
+        With "t": t squared; Wald's joint statistic of a feature of several columns.
     wald_degrees_of_freedom_ : ndarray of shape (n_features,) or None
         Of `wald_statistics_`: 1 for a column, for a category its levels minus one, 0
         where the data determine nothing.
@@ -111,11 +111,11 @@ class CoefficientImportance(WeightImportance):
     Notes
     -----
     In a pipeline whose steps work column by column, the coefficients of the last step
-    count for the inputs that its columns come from. Several columns of one input, as of
-    one-hot categories, are added up, or with "t" tested together: with b their
+    count for the features that its columns come from. Several columns of one feature,
+    as of one-hot categories, are added up, or with "t" tested together: with b their
     coefficients, C the covariance of these and q its rank, W = b' C^+ b, and the
     importance is sqrt(W / q), the root of F. It is the same for every coding, with or
-    without a level left out. The signs and errors of such an input are NaN.
+    without a level left out. The signs and errors of such a feature are NaN.
 
     t = b_j / (s sqrt((X'WX)^+_jj)), X with a column of ones if there is an intercept,
     s² = sum w r² / (n - rank). In a generalised linear model W holds the Fisher
@@ -191,6 +191,7 @@ class CoefficientImportance(WeightImportance):
         self.coefficient_errors_ = self.dispersion_ = self.degrees_of_freedom_ = None
         self.wald_statistics_ = self.wald_degrees_of_freedom_ = self.pvalues_ = None
         self.encoded_columns_ = None
+        self._adds_up_to_score = _adds_up_to_score(estimator)
         self.statistic_ = self._statistic_for(estimator, y)
         if self.statistic_ == "gcv":
             signed = self._increases_of_gcv(estimator, table, y, sample_weight)
@@ -271,7 +272,8 @@ class CoefficientImportance(WeightImportance):
         return found.statistics
 
     def _join(self, inner, labels, importances):
-        """The importances of a pipeline's inputs, and the names of their columns."""
+        """The importances of a pipeline's features, and the names of their columns."""
+        self._adds_up_to_score = inner._adds_up_to_score
         columns, names = inner._inputs, np.asarray(inner.features_, dtype=object)
         self.encoded_columns_ = {
             label: list(names[of_input]) for label, of_input in zip(labels, columns)
@@ -294,7 +296,7 @@ class CoefficientImportance(WeightImportance):
     def _unit(self):
         """What coefficients are per unit of."""
         if self.encoded_columns_ is None:
-            return "the input"
+            return "the feature"
         return "what the model is given behind its steps"
 
     def _quantity(self):
@@ -314,6 +316,9 @@ class CoefficientImportance(WeightImportance):
         }
 
     def _in_words(self):
+        units_of_y, spreads_of_y = "units of y", "standard deviations of y"
+        if self._adds_up_to_score:  # it has no spread in the data
+            units_of_y = spreads_of_y = "units of the score"
         text, unit = {
             "t": (
                 "the distance of a coefficient from 0 (absolute t or Wald statistic)",
@@ -321,11 +326,11 @@ class CoefficientImportance(WeightImportance):
             ),
             "standardized": (
                 "the absolute coefficient times the standard deviation of a feature",
-                "standard deviations of y (of classes: units of the score)",
+                spreads_of_y,
             ),
             "absolute": (
                 "the absolute coefficient of a feature",
-                f"units of y or of the score, per unit of {self._unit()}",
+                f"{units_of_y} per unit of {self._unit()}",
             ),
             "gcv": (
                 "the increase of the criterion of generalised cross-validation without "
@@ -336,14 +341,19 @@ class CoefficientImportance(WeightImportance):
         return self._says(text, unit=unit)
 
 
+def _adds_up_to_score(estimator):
+    """Whether coefficients add up to a score, not to y itself."""
+    family = family_of(estimator)
+    return is_classifier(estimator) or (family is not None and family[1] != "identity")
+
+
 def _standardized(estimator, coefficients, X, y, weights):
     """Coefficients times sd(x) over sd(y), (n_features, n_outputs)."""
     weights = weights / weights.sum()
     spread = np.empty(X.shape[1])
     for columns, block in column_blocks(X):
         spread[columns] = np.sqrt(variance(block.T, weights))
-    family = family_of(estimator)
-    if is_classifier(estimator) or (family is not None and family[1] != "identity"):
+    if _adds_up_to_score(estimator):
         return coefficients * spread[:, np.newaxis]
     if y is None:
         raise ValueError(

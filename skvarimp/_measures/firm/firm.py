@@ -104,8 +104,8 @@ default="auto"
     Attributes
     ----------
     importances_ : ndarray of shape (n_features,)
-        Standard deviation of the expected score given the input, mean over the outputs,
-        in units of the score (of its standard deviation with `standardize`).
+        Standard deviation of the expected score given the feature, mean over the
+        outputs, in units of the score (of its standard deviation with `standardize`).
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
     signed_importances_ : ndarray of shape (n_features, n_outputs)

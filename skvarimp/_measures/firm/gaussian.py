@@ -1,4 +1,4 @@
-"""FIRM for normally distributed inputs, from the gradient at the mean (eq. 9).
+"""FIRM for normally distributed features, from the gradient at the mean (eq. 9).
 
     Q_j = Sigma_j g / Sigma_jj^(1/2),    g = ds/dx at the mean
 

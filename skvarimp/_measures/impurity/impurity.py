@@ -146,7 +146,7 @@ class ImpurityImportance(BaseImportance):
     ------
     TypeError
         For a model that is not a tree, a known ensemble of trees, or a pipeline of one
-        with column-wise steps, whose inputs get what their columns earn together.
+        with column-wise steps, whose features get what their columns earn together.
     ValueError
         Where X, y or `sample_weight` are needed and are not the training data, or the
         training cannot be rebuilt: AdaBoostRegressor and gradient boosting with
@@ -426,9 +426,5 @@ class ImpurityImportance(BaseImportance):
         text += "the training rows"
         if self.convention == "sklearn":
             return self._says(text, share_of="the decrease by all splits")
-        unit = (
-            "units of the impurity"
-            if self.convention == "rpart"
-            else ("units of the impurity for each branch node")
-        )
-        return self._says(text, unit=unit)
+        each = "" if self.convention == "rpart" else " per branch node"
+        return self._says(text, unit=f"units of the impurity{each}")

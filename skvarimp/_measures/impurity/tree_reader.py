@@ -11,7 +11,7 @@ from sklearn import tree
 from sklearn.utils import compute_sample_weight
 
 from skvarimp._models.labels import as_columns, class_lists, positions, where_codes
-from skvarimp._models.readers.sklearn_trees import grown_tree
+from skvarimp._models.readers.sklearn_trees import check_thresholds, grown_tree
 from skvarimp._models.tree_table import NodeTable
 from skvarimp._models.trees import Encoding
 
@@ -98,6 +98,7 @@ class TreeReader:
         n_trees, everything = len(self.members), np.arange(estimator.n_features_in_)
         columns = getattr(estimator, "estimators_features_", [everything] * n_trees)
         self.features = [None if np.array_equal(c, everything) else c for c in columns]
+        check_thresholds(estimator)
         self.tables = list(map(grown_tree, self.members, self.features))
         weights = getattr(estimator, "estimator_weights_", np.ones(n_trees))
         self.weights = weights[:n_trees]

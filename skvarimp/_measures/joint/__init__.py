@@ -1,1 +1,1 @@
-"""What several inputs do together: interactions, and shares of the variance."""
+"""What several features do together: interactions, and shares of the variance."""

@@ -54,10 +54,10 @@ MOST_IN_MATRIX = 12  # features whose pairs are drawn as a heat map by default
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class InteractionImportance(ResponseImportance):
-    """Strength of the interactions of inputs: of pairs, triples, or all of them.
+    """Strength of the interactions of features: of pairs, triples, or all of them.
 
-    From the partial dependence of the response on two inputs at once, F_jk(v, u): how
-    the flatness along one input changes with the other (Greenwell et al., section
+    From the partial dependence of the response on two features at once, F_jk(v, u): how
+    the flatness along one feature changes with the other (Greenwell et al., section
     3.2), or how much of its variance is not the sum of the two single partial
     dependences (Friedman's H).
 
@@ -125,13 +125,13 @@ default="auto"
 
     See Also
     --------
-    PartialDependenceImportance : The flatness along one input.
-    SobolImportance : How much of the variance an input has through interactions.
+    PartialDependenceImportance : The flatness along one feature.
+    SobolImportance : How much of the variance a feature has through interactions.
 
     Notes
     -----
     With F centred over the rows i of X, and ``F_-j`` the partial dependence on all
-    inputs but j, weights left out:
+    features but j, weights left out:
 
     - H_jk^2 = sum_i (F_jk - F_j - F_k)^2 / sum_i F_jk^2 [2]_, eq. 44,
     - ``H_jkl^2 = sum_i (F_jkl - F_jk - F_jl - F_kl + F_j + F_k + F_l)^2 / sum_i
@@ -139,9 +139,9 @@ default="auto"
     - H_j^2 = ``sum_i (f - F_j - F_-j)^2 / sum_i f^2`` [2]_, eq. 45,
     - h_total = ``sum_i (f - sum_j F_j)^2 / sum_i f^2``, a share without a root.
 
-    H is a share: a strong interaction of two unimportant inputs has a large H and a
+    H is a share: a strong interaction of two unimportant features has a large H and a
     small conditional standard deviation. It is 0 for additive effects, 1 where the
-    pair acts through its interaction alone, and can exceed 1 for dependent inputs;
+    pair acts through its interaction alone, and can exceed 1 for dependent features;
     it is set to 0 where the pair's joint effect has less than 1e-20 of the response's
     variance. Cost for a model without a fast response: n_samples predictions per cell
     of a pair's grid, n_samples^2 per pair or triple for H. "h_overall" refuses features
@@ -150,7 +150,7 @@ default="auto"
 
     The screen of ``pairs=k`` ranks the features by the total minus the first-order
     index of `SobolImportance` on `grid`, computes all pairs of the first of them, some
-    4 k, and keeps the k strongest. For independent inputs that difference bounds the
+    4 k, and keeps the k strongest. For independent features that difference bounds the
     share of the variance that any pair of the feature contributes; a large H of two
     features that hardly matter can be missed.
 
@@ -163,7 +163,7 @@ default="auto"
 
     Examples
     --------
-    A product of two inputs plus a third, on the corners of a cube:
+    A product of two features plus a third, on the corners of a cube:
 
     >>> from itertools import product
     >>> import numpy as np

@@ -24,26 +24,27 @@ from skvarimp._types import Features, RandomState, ResponseMethod
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ShapleyImportance(CountsEvaluations, ResponseImportance):
-    """Fair share of each input in what a model explains.
+    """Fair share of each feature in what a model explains.
 
-    Coalitions of inputs explain more or less of y: with F_S(x_S) the mean of the
-    response over all rows whose inputs in S are x_S, a coalition's value is by how much
-    F_S lowers the mean squared error of the mean response. An input's importance is its
-    Shapley value: what it adds to the inputs before it, on average over all orders of
-    the inputs. The importances sum to the value of all inputs together, `total_`. The
-    measure is *marginal*: if inputs are dependent, it evaluates rows that do not occur.
+    Coalitions of features explain more or less of y: with F_S(x_S) the mean of the
+    response over all rows whose features in S are x_S, a coalition's value is by how
+    much F_S lowers the mean squared error of the mean response. A feature's importance
+    is its Shapley value: what it adds to the features before it, on average over all
+    orders of the features. The importances sum to the value of all features together,
+    `total_`. The measure is *marginal*: if features are dependent, it evaluates rows
+    that do not occur.
 
     Parameters
     ----------
     loss : {"squared_error", "brier"} or None, default=None
         What is explained. "squared_error": y (SAGE). "brier": y's classes, by the
         squared error of their probabilities. None: the response itself, without y. Then
-        the variance of the response is shared out; for independent inputs these are
+        the variance of the response is shared out; for independent features these are
         the Shapley effects.
     estimation : {"auto", "exact", "sampled"}, default="auto"
-        "exact": from the joint effects of all sets of inputs that interact. "sampled":
-        from random orders, each with its reverse. "auto" is exact if that is expected
-        to cost at most three times as much as drawing.
+        "exact": from the joint effects of all sets of features that interact.
+        "sampled": from random orders, each with its reverse. "auto" is exact if that is
+        expected to cost at most three times as much as drawing.
     n_repeats : int, default=10
         Number of random orders, each with its reverse ("sampled"). A model without
         exact coalitions is asked for each row in an order of its own, with two random
@@ -83,7 +84,7 @@ default="auto"
     Attributes
     ----------
     importances_ : ndarray of shape (n_features,)
-        Mean over the outputs; negative if an input makes the error larger.
+        Mean over the outputs; negative if a feature makes the error larger.
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
         The same for each output.
     total_ : float
@@ -93,10 +94,10 @@ default="auto"
     standard_errors_ : ndarray of shape (n_features,)
         Sampling error with the model held fixed, each row counting as evaluated row,
         as donor, and in the variance that importances are divided by (infinitesimal
-        jackknife). If inputs interact, the donors' part comes from random orders, whose
-        noise is taken off.
+        jackknife). If features interact, the donors' part comes from random orders,
+        whose noise is taken off.
     monte_carlo_errors_ : ndarray of shape (n_features,) or None
-        Error of drawing ("sampled"); NaN for one repeat, 0 if no inputs interact.
+        Error of drawing ("sampled"); NaN for one repeat, 0 if no features interact.
     influences_ : ndarray of shape (n_samples, n_features)
         With `keep_rows`: how much each row moves each importance; weighted mean 0.
     row_importances_ : ndarray of shape (n_samples, n_features)
@@ -127,8 +128,8 @@ default="auto"
 
     See Also
     --------
-    SobolImportance : Bounds of the shares for independent inputs, at less cost.
-    PermutationImportance : The loss gained when one input alone is replaced.
+    SobolImportance : Bounds of the shares for independent features, at less cost.
+    PermutationImportance : The loss gained when one feature alone is replaced.
 
     Notes
     -----
@@ -136,7 +137,7 @@ default="auto"
 
         v(S) = E (t - F_0)^2 - E (t - F_S(x_S))^2,
 
-    and v of all inputs follows from the model's own response. F_S is a sum of
+    and v of all features follows from the model's own response. F_S is a sum of
     components m_T over the sets T in S, and so is the value of a coalition::
 
         phi_j = 2 sum over T that hold j of E[(t - F_0) m_T] / |T|
@@ -146,13 +147,13 @@ default="auto"
     importances are 2 cov(t, m_j) - cov(m_j, f); trees, where T is on the way to one
     leaf, for depth 3 in boosting, say; and polynomials of low degree. Otherwise orders
     are drawn. For trees without a link function each coalition on the way is exact over
-    all rows and donors, the orders alone are random, and the effects of single inputs
+    all rows and donors, the orders alone are random, and the effects of single features
     and of pairs are known and serve as control variates. Other models are asked
     themselves, 4 (n_features - 1) n_samples predictions a repeat.
 
-    For independent inputs and loss=None, first-order index <= share <= total index, see
-    `SobolImportance`. Two identical columns that a model uses alike have equal shares.
-    A column that the model does not use, and a constant one, have exactly 0.
+    For independent features and loss=None, first-order index <= share <= total index,
+    see `SobolImportance`. Two identical columns that a model uses alike have equal
+    shares. A column that the model does not use, and a constant one, have exactly 0.
 
     References
     ----------
@@ -165,8 +166,8 @@ default="auto"
 
     Examples
     --------
-    On the corners of a cube a product and a single input have variance 1 each; the two
-    factors share the first:
+    On the corners of a cube a product and a single feature have variance 1 each; the
+    two factors share the first:
 
     >>> from itertools import product
     >>> import numpy as np
@@ -226,8 +227,8 @@ default="auto"
             return problem.base
         if problem.given_y is None:
             raise ValueError(
-                f"y is required: loss={self.loss!r} compares the response with it. "
-                "loss=None shares out the variance of the response and needs no y."
+                f"y is required: loss={self.loss!r} compares the prediction with it. "
+                "loss=None shares out the variance of the prediction and needs no y."
             )
         if self.loss == "brier" and model.kind != "probability":
             raise ValueError(

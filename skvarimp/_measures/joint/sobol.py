@@ -1,4 +1,4 @@
-"""`SobolImportance`: which share of the variance of the response is due to an input."""
+"""`SobolImportance`: the share of the variance of the response due to a feature."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ ROUNDING = 1e-13
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SobolImportance(ResponseImportance):
-    """Share of the variance of a model's response that is due to each input.
+    """Share of the variance of a model's response that is due to each feature.
 
-    The first-order index is the share that the input explains by itself. The total
-    index is the share that remains on average if all other inputs are held fixed. The
+    The first-order index is the share that the feature explains by itself. The total
+    index is the share that remains on average if all other features are held fixed. The
     difference is the input's part in interactions. Both are *marginal* and describe
-    the model, not its accuracy: values are combined as if the inputs were independent.
+    the model, not its accuracy: values are combined as if the features were
+    independent.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class SobolImportance(ResponseImportance):
         Features: names, positions, or lists of them; None: each column. The indices of
         a group are those of its columns together (closed indices).
     grid : {"all", "equidistant", "deciles"}, int, array-like or dict, default="all"
-        Values the input moves through, with their probabilities, as in
+        Values the feature moves through, with their probabilities, as in
         `SensitivityImportance`; "all": every observed value with its frequency.
     categorical_features : array-like, default=None
         Names, positions or mask of columns to treat as categorical besides those of
@@ -119,7 +120,7 @@ default="auto"
 
     See Also
     --------
-    InteractionImportance : Which pairs of inputs interact.
+    InteractionImportance : Which pairs of features interact.
     PermutationImportance : The loss that the model's accuracy suffers.
 
     Notes
@@ -132,12 +133,12 @@ default="auto"
 
     Exact, these are the values for the rows of X from all pairs of rows; no random
     sequence is drawn. Draws estimate the same total indices without bias. For
-    independent inputs first order <= Shapley effect <= total, the first orders sum to
+    independent features first order <= Shapley effect <= total, the first orders sum to
     at most 1 and the totals to at least 1; a model is additive if and only if all of
-    these sums are 1 [1]_. For correlated inputs none of this holds: combinations of
+    these sums are 1 [1]_. For correlated features none of this holds: combinations of
     values enter that do not occur together, and an index can exceed 1.
 
-    The first-order index of an input without an effect of its own is a squared
+    The first-order index of a feature without an effect of its own is a squared
     estimate of 0: it is positive, of the order of 1 / n_samples, and its standard
     error is too large. Features that the model does not use are exactly 0, and so are
     all features of a constant response. Cost for a model without a fast response:
@@ -154,7 +155,7 @@ default="auto"
 
     Examples
     --------
-    On the corners of a cube, the product and the single input have variance 1 each:
+    On the corners of a cube, the product and the single feature have variance 1 each:
 
     >>> from itertools import product
     >>> import numpy as np
@@ -252,7 +253,7 @@ default="auto"
     def plot(
         self, ax: Axes | None = None, *, per_output: bool = False, **kwargs: Any
     ) -> ImportanceDisplay | ComparisonDisplay:
-        """Draw the total indices as bars, and in each the share of the input alone.
+        """Draw the total indices as bars, and in each the share of the feature alone.
 
         Parameters
         ----------
@@ -295,7 +296,7 @@ default="auto"
         text = f"the variance of the {self._prediction} that a feature has by itself"
         index = "first-order"
         if self.order == "total":
-            text = f"the variance of the {self._prediction} that goes without a feature"
+            text = f"the variance of the {self._prediction} that involves a feature"
             text, index = f"{text}, its interactions included", "total"
         text = f"{text} (Sobol's {index} index)"
         return self._says(text, share_of="the whole variance")

@@ -137,7 +137,7 @@ def screened_pairs(problem, features, on_grid, n_pairs, n_jobs):
     """The pairs of the features with the largest shares of variance in interactions.
 
     A feature's total minus its first-order index is the share of the variance in its
-    interactions, for independent inputs an upper bound for that of each of its pairs.
+    interactions, for independent features an upper bound for that of each of its pairs.
     The first features by this share are taken until they have `TRIED` times as many
     pairs as are wanted.
 

@@ -95,8 +95,8 @@ class Responses:
         for move in moves:
             n_cells = len(donors) if response.reads_cells else move.n_cells
             grouped = len(move.feature.columns) > 1
-            cost += response.evaluations(n, n_cells, grouped=grouped)
-        if cost > len(moves) * donors.size:
+            cost += response.cost(n, n_cells, grouped=grouped)
+        if cost > len(moves) * donors.size * response.call_cost():
             return None
         cells = np.stack([move.codes[donors] for move in moves])
         return response.at_cells(
@@ -181,19 +181,28 @@ class PredictionProxy:
 class Recorded(PredictionProxy):
     """Asks the estimator, and keeps what it returned.
 
+    Parameters
+    ----------
+    estimator : object
+    given : dict
+        Method -> what it returns for the rows, where that is known: it is not asked.
+
     Attributes
     ----------
     known : dict
         Method -> output for the rows that it was asked for last.
     """
 
-    def __init__(self, estimator):
+    def __init__(self, estimator, given):
         super().__init__(estimator)
-        self.known = {}
+        self.known, self._given = {}, given
 
     def output(self, method, X):
         """The estimator's own, of which the caller gets a copy that it may change."""
-        self.known[method] = getattr(self._estimator, method)(X)
+        if method in self._given:
+            self.known[method] = self._given[method]
+        else:
+            self.known[method] = getattr(self._estimator, method)(X)
         return deepcopy(self.known[method])
 
 

@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import rows_of_target
 from skvarimp._measures.scorers.proxies import Replayed, own_score
-from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, orders
+from skvarimp._measures.scorers.resamples import Weighting, orders
 from skvarimp._models.labels import as_columns, positions
 from skvarimp._models.readers.survival import predicts_times
 from skvarimp._running.guards import users_code
@@ -24,14 +24,16 @@ CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # a formula gives the number of its scor
 N_TRIED = 8  # opposite pairs of samples that show whether a score jumps
 
 
-def way_of(lost, known):
+def way_of(lost, known, samples):
     """A formula, or else the scorer itself; None where neither gives errors.
 
     Parameters
     ----------
-    lost : ScoreLost
+    lost : Scorer
     known : dict
         Method -> what it returned for the unmoved rows.
+    samples : list of ndarray of uint8 of shape (n_rows, 2 * n_pairs)
+        See `opposite_samples`.
 
     Returns
     -------
@@ -42,7 +44,6 @@ def way_of(lost, known):
     shapes = [getattr(output, "shape", ()) for output in known.values()]
     if {shape[:1] for shape in shapes} != {(lost.problem.n_rows,)}:
         return None, None
-    samples = list(opposite_samples(lost.problem.units))
     weights = lost.options.get("sample_weight", np.ones(lost.problem.n_rows))
     for kind in (ByFormula, ByScorer):
         way = kind(lost, known, samples, weights)
@@ -61,7 +62,7 @@ class SampleScores:
 
     Parameters
     ----------
-    lost : ScoreLost
+    lost : Scorer
     known : dict
         Method -> what it returned for the unmoved rows.
     samples : list of ndarray of uint8 of shape (n_rows, 2 * n_pairs)
@@ -295,7 +296,7 @@ class ByScorer(SampleScores):
             options["sample_weight"] = self.weights[rows] * times
         table = lost.problem.table
         # a scorer of scikit-learn's does not look at X
-        X = (table.take(rows) if lost.responses is None else table).native
+        X = (table if lost.is_served else table.take(rows)).native
         stands = Replayed(lost.problem.model.estimator, known)
         with warnings.catch_warnings(), users_code():
             warnings.simplefilter("ignore")  # a class that no row is given, say

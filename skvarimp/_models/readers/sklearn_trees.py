@@ -17,6 +17,7 @@ from skvarimp._models.links import (
 )
 from skvarimp._models.model import RESPONSE_METHODS, Model
 from skvarimp._models.trees import Encoding, Tree, Trees, in_column, recoded
+from skvarimp._running.memory import CACHE, slices
 from skvarimp._running.private_sklearn import private
 
 VOTES = "votes"  # probabilities of all classes, where scikit-learn shows only some
@@ -49,6 +50,13 @@ def read_trees(estimator, method, table):
     NotReadable
         With the reason.
     """
+    form = _read(estimator, method, table)
+    check_thresholds(estimator)
+    return form
+
+
+def _read(estimator, method, table):
+    """As `read_trees`, without the check that thresholds lead to the leaves."""
     reader = READERS.get(type(estimator).__name__)
     public = getattr(type(estimator), "__module__", "").startswith("sklearn.")
     if reader is None or not public:
@@ -72,62 +80,87 @@ def n_training_rows(forest):
 
 
 def _tree(tree, values, columns=None):
-    """A `Tree` of a `tree_` that was grown on some columns, or on all.
-
-    Raises NotReadable where its nodes do not compare values with thresholds.
-    """
-    _check_leaves(tree)
+    """A `Tree` of a `tree_` that was grown on some columns, or on all."""
     left, right = tree.children_left, tree.children_right
-    weight = tree.weighted_n_node_samples
-    inner = np.flatnonzero(left >= 0)
-    column = np.full(len(left), -1)
-    feature = tree.feature[inner]
-    column[inner] = feature if columns is None else columns[feature]
+    column = tree.feature
+    if columns is not None:
+        column = columns[np.maximum(column, 0)]
     return Tree(
-        column,
+        np.where(left >= 0, column, -1),
         tree.threshold,
         left,
         right,
         tree.missing_go_to_left.astype(bool),
         values,
-        weight=weight,
+        weight=tree.weighted_n_node_samples,
         count=tree.n_node_samples,
         columns=None if columns is None else np.unique(columns),
     )
 
 
-def _check_leaves(tree):
-    """Raise NotReadable unless thresholds lead to the leaves that a `tree_` finds.
+def check_thresholds(estimator):
+    """Raise NotReadable unless thresholds lead to the leaves that `tree_`s find.
 
-    The rows that are tried stand on thresholds and next to them, and the last misses
-    values. A split that compares no numbers, as of categories, sends some elsewhere.
+    The rows that are tried stand on thresholds and next to them, and the last of each
+    tree misses values. A split that compares no numbers, as of categories, sends some
+    elsewhere.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A single tree, or an ensemble; members without a `tree_` are passed over.
     """
-    left, feature = tree.children_left, tree.feature
-    inner = np.flatnonzero(left >= 0)
-    if not len(inner):
+    trees = [tree for tree in _inner_trees(estimator) if tree.node_count > 1]
+    most = max((tree.n_features for tree in trees), default=0)
+    for part in slices(len(trees), TRIED_ROWS * max(most, TRIED_NODES), CACHE):
+        if not _thresholds_lead(trees[part], most):
+            raise NotReadable(
+                "its rows do not fall into the leaves that its thresholds say, as with "
+                "splits of a kind that this version does not know"
+            )
+
+
+def _inner_trees(estimator):
+    """Yield the `tree_` of each single tree."""
+    if hasattr(estimator, "tree_"):
+        yield estimator.tree_
         return
+    members = getattr(estimator, "estimators_", ())
+    for member in getattr(members, "flat", members):
+        yield from _inner_trees(member)
+
+
+def _thresholds_lead(trees, n_features):
+    """Whether thresholds of some trees with splits lead to their leaves."""
+    sizes = np.array([tree.node_count for tree in trees])
+    first = np.cumsum(sizes) - sizes
+    names = "children_left", "children_right", "feature", "threshold"
+    left, right, feature, threshold, missing_left = (
+        np.concatenate([getattr(tree, name) for tree in trees])
+        for name in (*names, "missing_go_to_left")
+    )
+    inner = np.flatnonzero(left >= 0)
+    begins = np.searchsorted(inner, first)
+    n_inner = np.diff(begins, append=len(inner))
     random = np.random.default_rng(len(inner))
-    tried = random.choice(inner, min(len(inner), TRIED_NODES), replace=False)
-    rows = np.zeros((TRIED_ROWS, tree.n_features), dtype=np.float32)
-    for k, row in enumerate(rows):
-        nodes = random.permutation(tried)  # the last of a feature's stays
-        values = tree.threshold[nodes].astype(np.float32)
-        if k % 2:
-            values = np.nextafter(values, np.float32(np.inf))
-        row[feature[nodes]] = values
-    rows[-1, feature[tried[::2]]] = np.nan
-    each, node = np.arange(TRIED_ROWS), np.zeros(TRIED_ROWS, dtype=np.intp)
+    shape = len(trees), TRIED_ROWS, min(int(n_inner.max()), TRIED_NODES)
+    turn = (random.random(shape) * n_inner[:, np.newaxis, np.newaxis]).astype(np.intp)
+    tried = inner[begins[:, np.newaxis, np.newaxis] + turn]
+    values = threshold[tried].astype(np.float32)
+    values[:, 1::2] = np.nextafter(values[:, 1::2], np.float32(np.inf))
+    values[:, -1, ::-2] = np.nan
+    rows = np.zeros((*shape[:2], n_features), dtype=np.float32)
+    np.put_along_axis(rows, feature[tried], values, axis=2)  # the last ones stay
+    found = [tree.apply(x[:, : tree.n_features]) for tree, x in zip(trees, rows)]
+    rows, root = rows.reshape(-1, n_features), np.repeat(first, TRIED_ROWS)
+    each, node = np.arange(len(rows)), root
     while np.any(left[node] >= 0):
         values = rows[each, np.maximum(feature[node], 0)]  # leaves have none
-        goes_left = values <= tree.threshold[node]
-        goes_left |= np.isnan(values) & (tree.missing_go_to_left[node] != 0)
-        below = np.where(goes_left, left[node], tree.children_right[node])
+        goes_left = values <= threshold[node]
+        goes_left |= np.isnan(values) & (missing_left[node] != 0)
+        below = root + np.where(goes_left, left[node], right[node])
         node = np.where(left[node] >= 0, below, node)
-    if not np.array_equal(node, tree.apply(rows)):
-        raise NotReadable(
-            "its rows do not fall into the leaves that its thresholds say, as with "
-            "splits of a kind that this version does not know"
-        )
+    return np.array_equal(node - root, np.concatenate(found))
 
 
 def grown_tree(member, columns):
@@ -181,7 +214,7 @@ def _read_forest(estimator, method, table):
         link, asked, n = EachOutput(n_classes, LargestScore()), VOTES, 1
     else:
         asked, n = method, len(estimator.estimators_)
-    trees = [read_trees(e, asked, table).trees[0] for e in estimator.estimators_]
+    trees = [_read(e, asked, table).trees[0] for e in estimator.estimators_]
     for tree in trees:
         tree.values = tree.values / n
     return Trees(trees, link=link)
@@ -220,7 +253,7 @@ def _boosted_tree(member, table):
     """A member of AdaBoost, with labels or values in its leaves."""
     if type(member).__name__ not in SINGLE_TREES:
         raise NotReadable(f"AdaBoost of {type(member).__name__}, which is not a tree")
-    return read_trees(member, "predict", table).trees[0]
+    return _read(member, "predict", table).trees[0]
 
 
 def _read_adaboost(estimator, method, table):
@@ -271,7 +304,7 @@ def _read_bagging(estimator, method, table):
     forms = []
     for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
         columns = np.asarray(columns)
-        form = read_trees(member, VOTES, table.select(columns))
+        form = _read(member, VOTES, table.select(columns))
         form = form.on(columns, estimator.n_features_in_)
         for tree in form.trees:
             votes = np.zeros((len(tree.values), estimator.n_classes_))
@@ -403,6 +436,7 @@ def read_survival_trees(model, table):
     """The form of scikit-survival's trees, or of a forest of them: a mean of risks."""
     estimator = model.estimator
     members = getattr(estimator, "estimators_", [estimator])
+    check_thresholds(estimator)
     return Trees([_tree(m.tree_, _risks(m) / len(members)) for m in members])
 
 
@@ -418,6 +452,7 @@ def read_boosted_survival_trees(model, table):
     """The form of scikit-survival's boosting: log hazards, or logarithms of times."""
     estimator = model.estimator
     members = estimator.estimators_[:, 0]
+    check_thresholds(estimator)
     # no public attribute holds the weights that dropping trees out gave the trees
     weights = getattr(estimator, "_scale", np.ones(len(members)))
     rates = estimator.learning_rate * weights

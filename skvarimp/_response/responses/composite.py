@@ -14,7 +14,7 @@ from skvarimp._data.base_table import begins_value, side_by_side
 from skvarimp._data.table import Feature, as_table
 from skvarimp._models.links import InverseTransform
 from skvarimp._models.transformers import is_monotone
-from skvarimp._response.contract import Costs, Response
+from skvarimp._response.contract import Response
 from skvarimp._response.responses.many_columns import line_batches, values_of
 from skvarimp._response.responses.scores import ScoreResponse, own_cells
 from skvarimp._response.steps import Steps, settled
@@ -115,20 +115,18 @@ class CombinedResponse(ScoreResponse):
         each = zip(self.members, self._unmoved(table, rows))
         return np.concatenate([m.curves(table, rows, move, own) for m, own in each])
 
-    def costs(self):
+    def call_cost(self):
+        return sum(member.call_cost() for member in self.members) + self.more_outputs
+
+    def row_cost(self, n_cells, grouped=False):
         """The function is evaluated per cell or per step."""
-        each = [member.costs().for_outputs(member.n_outputs) for member in self.members]
-        joint = [c.cell if c.joint is None else c.joint for c in each]
-        costs = Costs(
-            sum(c.call for c in each),
-            sum(c.row for c in each),
-            sum(c.cell for c in each) + 1.0,
-            sum(joint) + 1.0,
+        one, members = (
+            sum(member.row_cost(k, grouped) for member in self.members)
+            for k in (1, n_cells)
         )
-        if any(costs_of_one.cell for costs_of_one in each):
-            return costs
-        # the members' steps are brought together and formed again
-        return replace(costs, row=2.5 * costs.row, cell=0.0)
+        if one == members:  # their steps are brought together and formed again
+            return 2.5 * members
+        return members + n_cells * (1.0 + self.more_outputs)
 
 
 class Transformed:
@@ -259,7 +257,8 @@ class ColumnwiseResponse(Response):
         self.path, self.prefer = f"column-wise steps, {inner.path}", inner.prefer
         self.rounding, self.reads_cells = inner.rounding, inner.reads_cells
         self.additive = inner.additive
-        self.costs, self.evaluations = inner.costs, inner.evaluations
+        self.cost, self.row_cost = inner.cost, inner.row_cost
+        self.call_cost = inner.call_cost
 
     def inside(self, table):
         """The inner response and what it sees, see `Response`."""

@@ -14,7 +14,6 @@ from skvarimp._response.basis import (
     nodes,
     tanh_nodes,
 )
-from skvarimp._response.contract import Costs
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ScoreResponse,
@@ -171,9 +170,12 @@ class KernelResponse(ScoreResponse):
             columns = [weights[np.newaxis] @ column for column in columns]
         return np.stack([column.T for column in columns], axis=2)
 
-    def costs(self):
+    def call_cost(self):
         n_support, n_columns = self.support.shape
-        call = 15.0 + n_support * (0.075 * n_columns + 0.35)
-        if not self.kernel.separable:
-            return Costs(call, 5.0 * n_support, 1.25)
-        return Costs(call, n_support * (0.4 + 0.005 * n_columns), 1.25)
+        of_one = n_support * (0.075 * n_columns + 0.35)
+        return 15.0 + of_one + self.more_outputs
+
+    def row_cost(self, n_cells, grouped=False):
+        n_support, n_columns = self.support.shape
+        of_one = 0.4 + 0.005 * n_columns if self.kernel.separable else 5.0
+        return n_support * of_one + n_cells * (1.25 + self.more_outputs)

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
-from skvarimp._response.contract import Costs, Response
+from skvarimp._response.contract import Response
 from skvarimp._response.line import Ascent, Lines, StraightLines
 from skvarimp._response.responses.many_columns import (
     finish_lines,
@@ -84,9 +84,11 @@ class LinearResponse(ProjectionResponse):
             return t, t[:, move.codes[rows]]
         return t, self.added(own_values(table, rows, columns), columns).T
 
-    def costs(self):
-        call = 15.0 + 0.075 * self.weights.size
-        return Costs(call, 5.0, 1.0)
+    def call_cost(self):
+        return 15.0 + 0.075 * self.weights.size + self.more_outputs
+
+    def row_cost(self, n_cells, grouped=False):
+        return 5.0 + n_cells * (1.0 + self.more_outputs)
 
     def offers(self, n_cells):
         offers = super().offers(n_cells)
@@ -138,12 +140,11 @@ class LinearResponse(ProjectionResponse):
             Ascent(t, s, lambda levels: self.link.inverse(levels) - others),
         )
 
-    def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
+    def cost(self, n_rows, n_cells, reduction=None, grouped=False):
         every = grouped or reduction is None
         if self.link is IDENTITY and (every or reduction.needs in self.offers(n_cells)):
-            call = self.costs().for_outputs(self.n_outputs).call
-            return 5.0 * (n_rows + n_cells) / call
-        return super().evaluations(n_rows, n_cells, reduction, grouped)
+            return 5.0 * (n_rows + n_cells)
+        return super().cost(n_rows, n_cells, reduction, grouped)
 
     def walker(self, walk):
         in_lines = self.link is IDENTITY and self.straight
@@ -197,9 +198,11 @@ class LabelResponse(LinearResponse):
         for part, some_margins in margins.parts(at_once(LOOKS * self.n_scores)):
             yield StepCurves(some_margins, steps(rows[part], some_margins.base[0]))
 
-    def costs(self):
-        call = super().costs().call
-        return Costs(call, 5.0 + LOOKS * self.n_scores, 0.0, 1.0)
+    def row_cost(self, n_cells, grouped=False):
+        """A row's curve of one column has a few steps, whatever its values."""
+        if grouped:
+            return n_cells * (1.0 + self.more_outputs)
+        return 5.0 + LOOKS * self.n_scores
 
     def forms_no_curve(self, walk, position):
         return self.steps(walk.table, walk.moves[position]) is not None
@@ -231,9 +234,8 @@ class AdditiveResponse(LinearResponse):
     def added(self, values, columns):
         return self.form.steps(values, columns)
 
-    def costs(self):
-        call = 15.0 + 0.5 * self.weights.size
-        return Costs(call, 5.0, 1.0)
+    def call_cost(self):
+        return 15.0 + 0.5 * self.weights.size + self.more_outputs
 
 
 def halved(look, n_rows, n_cells):

@@ -4,7 +4,6 @@ import numpy as np
 
 from skvarimp._models.array_forms import ACTIVATIONS
 from skvarimp._models.links import any_close
-from skvarimp._response.contract import Costs
 from skvarimp._response.responses.few_values import FewValuesWalker
 from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._running.memory import CACHE, slices
@@ -105,13 +104,17 @@ class NetworkResponse(ProjectionResponse):
     def walker(self, walk):
         return FewValuesWalker(self, walk)
 
-    def costs(self):
-        n_columns, n_units = self.weights.shape
-        head = sum(0.005 * W.size + 0.15 * len(W) for W, _ in self.layers)
-        call = 15.0 + 0.025 * n_columns * n_units + head
+    @property
+    def _head_cost(self):
+        return sum(0.005 * W.size + 0.15 * len(W) for W, _ in self.layers)
+
+    def call_cost(self):
+        return 15.0 + 0.025 * self.weights.size + self._head_cost + self.more_outputs
+
+    def row_cost(self, n_cells, grouped=False):
         if self.kinked:  # a kink for each unit, not a pass for each value
-            return Costs(call, n_units, 1.5)
-        return Costs(call, 0.0, head + 1.0)
+            return len(self.intercept) + n_cells * (1.5 + self.more_outputs)
+        return n_cells * (self._head_cost + 1.0 + self.more_outputs)
 
 
 def kinked_curves(others, slopes, values, output, bias):

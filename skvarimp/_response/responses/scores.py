@@ -181,14 +181,13 @@ class ScoreResponse(Response):
             all_rows = len(some_rows) == table.n_samples
             yield Basis(some_margins, values[np.newaxis], evaluate, parts, all_rows)
 
-    def evaluations(self, n_rows, n_cells, reduction=None, grouped=False):
+    def cost(self, n_rows, n_cells, reduction=None, grouped=False):
         offered = not grouped and reduction is not None
         if offered and reduction.needs in self.offers(n_cells):
             # each block tries some rows at more nodes; of many outputs blocks are small
             n_nodes = TYPICAL_NODES + 0.5 * (self.n_outputs - 1)
             n_cells = min(n_cells, n_nodes)
-        costs = self.costs().for_outputs(self.n_outputs)
-        return costs.evaluations(n_rows, n_cells, grouped)
+        return super().cost(n_rows, n_cells, reduction, grouped)
 
     def forms_no_curve(self, walk, position):
         """Whether the reductions of a position take no row's values on all cells."""

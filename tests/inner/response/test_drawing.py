@@ -97,7 +97,7 @@ def test_models_that_are_read_draw_rows_where_all_take_long(measure, monkeypatch
     exact = clone(measure).fit(model, Z, y)
     assert exact.estimation_ == "exact"
     # as if five seconds were enough for a fifth of the rows
-    cost = 12_000 * 3 * fast_response(Model(model), as_table(Z)).costs().row
+    cost = 3 * fast_response(Model(model), as_table(Z)).cost(12_000, 2)
     monkeypatch.setattr(contract, "NUMBERS_AFFORDABLE", cost / 5)
     monkeypatch.setattr(contract, "TIMES_DRAWN", 0.0)
     found = clone(measure).fit(model, Z, y)

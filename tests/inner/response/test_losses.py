@@ -341,7 +341,7 @@ def test_costs_of_losses_without_a_closed_form():
     problem = make_problem(model, X, TWO, None, "auto")
     response = problem.response([Feature("x0", (0,))])
     costs = [
-        response.evaluations(
+        response.cost(
             10_000, 10_000, make_loss(loss, problem.model, TWO, 1).reduction(False)
         )
         for loss in ("log_loss", "squared_error", "zero_one")

@@ -170,12 +170,12 @@ def test_memory_is_bounded():
     assert peak < table_bytes
 
 
-def test_evaluations_state_an_honest_cost():
+def test_the_cost_is_honest():
     """Exact by default wherever that is cheaper than the draws."""
     X, y, _ = data(400)
     model = GradientBoostingRegressor(n_estimators=20).fit(X, y)
     imp = SensitivityImportance().fit(model, X, y)
     assert (imp.estimation_, imp.response_path_) == ("exact", path_of_trees())
     response = fast_response(Model(model), as_table(X))
-    assert response.evaluations(100, 1) < response.evaluations(100, 1000)
-    assert response.evaluations(200, 10**6) == 2 * response.evaluations(100, 10**6)
+    assert response.cost(100, 1) < response.cost(100, 1000)
+    assert response.cost(200, 10**6) == 2 * response.cost(100, 10**6)

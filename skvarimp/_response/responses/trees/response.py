@@ -13,8 +13,7 @@ import numpy as np
 from skvarimp._compiled import use_compiled
 from skvarimp._data.base_table import numbers_if_possible, spread_over
 from skvarimp._data.table import ArrayTable
-from skvarimp._models.tree_table import TreeTable
-from skvarimp._response.contract import Costs, Response
+from skvarimp._response.contract import Response
 from skvarimp._response.responses.trees.curves import Descent, Linked
 from skvarimp._response.responses.trees.groups import TreeCoalitions, moved_together
 from skvarimp._response.responses.trees.means import (
@@ -127,7 +126,7 @@ class TreeResponse(Response):
 
     def __init__(self, model, form, table):
         self.model, self.link = model, form.link
-        self.trees = trees = TreeTable(form.trees, form.encoding)
+        self.trees = trees = form.nodes
         self.n_outputs = trees.n_raw
         if self.link is None:
             self.known_coalitions = TreeCoalitions
@@ -158,13 +157,17 @@ class TreeResponse(Response):
         depth = self.trees.depth.take(descent.own).sum()
         return visited / len(codes), depth / len(codes)
 
-    def costs(self):
-        """A row's curve has its pieces, whatever its values."""
-        visited, depth = self.visits
-        visited /= max(1, len(self.trees.columns))
+    def call_cost(self):
+        _, depth = self.visits
+        return 15.0 + 0.4 * depth + self.more_outputs
+
+    def row_cost(self, n_cells, grouped=False):
+        """A row's curve of one column has its pieces, whatever its values."""
         outputs = 0.6 + 0.4 * self.trees.n_raw
-        row = 30.0 + 7.5 * visited * outputs
-        return Costs(15.0 + 0.4 * depth, row, 0.0, 12.5 * outputs)
+        if grouped:
+            return n_cells * (12.5 * outputs + self.more_outputs)
+        visited, _ = self.visits
+        return 30.0 + 7.5 * visited / max(1, len(self.trees.columns)) * outputs
 
     def curves(self, table, rows, move, base):
         if self.codes.is_group(move.feature):

@@ -8,11 +8,14 @@ from itertools import pairwise
 import numpy as np
 
 from skvarimp._compiled import kernel
+from skvarimp._data.base_table import numbered
 from skvarimp._response.losses import (
     AbsoluteError,
+    Loss,
     OwnShare,
     SquaredError,
     TotalShare,
+    loss_of_rows,
 )
 from skvarimp._response.mean_curves import (
     IndividualFlatness,
@@ -28,7 +31,7 @@ from skvarimp._response.responses.trees.means import (
 )
 from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 from skvarimp._response.shape import Merging, reduced
-from skvarimp._response.steps import StepCurves
+from skvarimp._response.steps import StepCurves, settled
 from skvarimp._response.walk import Task, Walker
 from skvarimp._running.memory import (
     HELD,
@@ -299,19 +302,40 @@ class KernelSums:
 
 
 class LossSums(KernelSums):
-    """A loss that is a distance, or its square, from the target."""
+    """Any loss: what each piece gains takes the place of the curve."""
 
     def __init__(self, kind, reduction, members, walk, rows):
         super().__init__(kind, reduction, members, walk, rows)
-        y, base = walk.y[rows], walk.base[:, rows]
-        self.points = np.ascontiguousarray(reduction.loss.target(y) - base)
-        unmoved = reduction.loss(y[:, np.newaxis], base[:, :, np.newaxis])[:, 0]
-        self.unmoved, self.rows, self.sums = unmoved, self.rows[:, :1], self.sums[:1]
+        self.loss, self.gap = reduction.loss, walk.response.gap
+        self.y, self.base = walk.y[rows], walk.base[:, rows]
+        self.unmoved = loss_of_rows(self.loss, self.y, self.base)
+        self.rows, self.sums = self.rows[:, :1], self.sums[:1]
+
+    def add(self, curves, rows):
+        # of each row as many pieces, those that are missing unmoved
+        ends = np.append(curves.begins[1:, 0], len(curves.cells))
+        row, turn = numbered(np.diff(ends, prepend=0))
+        base = self.base[:, rows, np.newaxis]
+        outputs = np.repeat(base, turn.max() + 1, axis=2)
+        outputs[:, row, turn] += curves.moved
+        gains = self.loss(self.y[rows, np.newaxis], settled(outputs, self.gap))
+        gains -= self.unmoved[rows, np.newaxis]
+        super().add(curves._replace(moved=gains[np.newaxis, row, turn]), rows)
 
     def merged(self):
         for state in super().merged():
             rows = np.stack([state.rows[0, 0], self.unmoved])
             yield State(rows[np.newaxis], state.cells)
+
+
+class ErrorSums(LossSums):
+    """A loss that is a distance, or its square, from the target."""
+
+    add = KernelSums.add
+
+    def __init__(self, kind, reduction, members, walk, rows):
+        super().__init__(kind, reduction, members, walk, rows)
+        self.points = np.ascontiguousarray(self.loss.target(self.y) - self.base)
 
 
 class MeanSums(KernelSums):
@@ -340,8 +364,9 @@ KERNEL_SUMS = {
     Pairs: (KernelSums, "pairs"),
     Observed: (KernelSums, "distances"),
     TotalShare: (KernelSums, "variances"),
-    SquaredError: (LossSums, "squares"),
-    AbsoluteError: (LossSums, "distances"),
+    Loss: (LossSums, "drifts"),
+    SquaredError: (ErrorSums, "squares"),
+    AbsoluteError: (ErrorSums, "distances"),
     Range: (KernelSums, "extents"),
     IndividualFlatness: (KernelSums, "deviations"),
     PartialDependence: (MeanSums, "means"),
