@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from skvarimp._display.bars import DOTS, draw_intervals
 from skvarimp._display.drawing import (
     COLORS,
+    LARGEST_DRAWN,
     add_legend,
     axes_for,
     check_choice,
@@ -206,6 +207,9 @@ class ComparisonDisplay(NamedRows):
             raise ValueError("`importances` holds no model's importances to draw.")
         models = list(dict.fromkeys(model for _, model in columns))
         self._share = _mean_share(np.array(list(columns.values())))
+        given = [v for of_model in self.importances.values() for v in of_model.values()]
+        sizes = np.abs([np.asarray(values, dtype=np.float64) for values in given])
+        self._share[np.any(sizes > LARGEST_DRAWN, axis=0)] = np.inf
         of_bars, n_panels = max(1.0, 0.4 + 0.45 * len(models)), len(self.importances)
         least = of_bars if kind == "bars" else OF_DOTS
         names, below, shown = self._chosen(ax, max_features, figsize, least, n_panels)

@@ -17,6 +17,7 @@ from skvarimp._display.drawing import (
     check_choice,
     check_count,
     check_has,
+    counted,
     drawable,
     fit_labels,
     ink,
@@ -241,7 +242,11 @@ class CurvesDisplay:
         what = "features" if self.curves else "pairs"
         notes += not_shown(n_all - len(curves) - len(surfaces), n_all, what)
         of_panels = [curve[2] for curve in curves] + [s[3] for s in surfaces]
-        notes += too_large([np.fmax.reduce(np.abs(a), None) for a in of_panels], what)
+        largest = [np.fmax.reduce(np.abs(averages), None) for averages in of_panels]
+        notes += too_large(largest, what)
+        unknown = np.count_nonzero(np.isnan(largest))
+        if unknown:
+            notes.append(counted(unknown, len(largest), "panels", "without a value"))
         with_averages = bool(drawn) and kind != "individual"
         if own_figure:  # labels have the room that is left
             self._write(notes, own_figure, with_averages)

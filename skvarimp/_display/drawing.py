@@ -16,7 +16,6 @@ from skvarimp._display.texts import (
     points,
     text_inches,
     unique_names,
-    words_of,
     wrapped,
 )
 
@@ -205,7 +204,7 @@ def write_key(ax, notes):
         outer = np.clip(ax.get_tightbbox().intervalx, PAD, figure.bbox.width - PAD)
         key.xy = (outer.mean() - low) / (high - low), 0
         low, high = outer
-    lines = TextRoom((high - low) / HINTING, measure=length).lines(words_of(text))
+    lines = wrapped(text, TextRoom((high - low) / HINTING, measure=length)).split("\n")
     # a line neither begins nor ends with what stands between two notes
     key.set_text("\n".join(line.strip(" ·") for line in lines))
     keep_inside(ax)
@@ -495,10 +494,10 @@ def _write(axis, lines, d):
         centre = (outer.mean() - low) / (high - low)
         low, high = outer
     room = TextRoom((high - low) / HINTING, measure=length)
-    broken = [part for line in lines for part in room.lines(words_of(line))]
-    axis.set_label_text("\n".join(part.strip() for part in broken))
+    broken = "\n".join(wrapped(line, room) for line in lines)
+    axis.set_label_text(broken)
     (axis.label.set_y if d else axis.label.set_x)(centre)
-    return len(broken) > len(lines)
+    return broken.count("\n") >= len(lines)
 
 
 def lay_out(figure):

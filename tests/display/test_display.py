@@ -163,6 +163,10 @@ def test_values_that_are_too_large_to_draw():
     assert key(display) == "2 of 3 features are too large to draw"
     matrix = MatrixDisplay([[1.0, np.inf], [0.0, 1.0]], ["a", "b"]).plot()
     assert key(matrix) == "grey: too large to draw"
+    of_models = {"one": [1.0, np.inf, 3.0], "other": [1.0, 2.0, 3.0]}
+    comparison = ComparisonDisplay({"loss": of_models}, list("abc")).plot()
+    assert labels(comparison.ax_) == ["b", "c", "a"]
+    assert key(comparison) == "1 of 3 features is too large to draw"
 
 
 def test_the_key_stays_inside_figures_without_a_layout():

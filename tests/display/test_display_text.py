@@ -260,6 +260,13 @@ def test_categories_of_rows():
     assert complete.key_ is None
 
 
+def test_panels_without_a_value():
+    """A curve of NaN keeps its panel, and a note says that it is empty."""
+    curves = [("a", [0.0, 1.0], [[0.0], [1.0]]), ("b", [0.0, 1.0], [[np.nan]] * 2)]
+    display = CurvesDisplay(curves, ["y"]).plot()
+    assert display.key_.get_text() == "1 of 2 panels is without a value"
+
+
 def test_levels_have_no_order():
     """No line joins them, neither of averages nor of single rows."""
     levels = np.array(["north", "south", "west"])
