@@ -1,4 +1,4 @@
-"""Features that are in no column: functions of the columns for `FIRMImportance`.
+"""Features that are not columns: functions of the columns for `FIRMImportance`.
 
 A feature function maps X to one number per row (Zien et al., eq. 6). Those here know
 their columns by name or position, take any container, and have readable labels:

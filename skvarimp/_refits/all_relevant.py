@@ -57,7 +57,7 @@ class AllRelevantSelector(RefittingSelector):
     removal : {"auto", "drop", "constant"}, default="auto"
         What becomes of rejected columns, as in `BackwardEliminationSelector`. In a
         clone of the estimator, the lists of a `ColumnTransformer` and parameters that
-        speak of columns name the copies of a column wherever they name the column.
+        refer to columns name the copies of a column wherever they name the column.
     n_jobs : int, default=None
         Number of joblib workers over rounds. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -97,10 +97,10 @@ class AllRelevantSelector(RefittingSelector):
     -----
     After r rounds the p-values of a column with h hits are P(H >= h) and P(H <= h) for
     H binomial with r throws of a fair coin. Columns whose first p-value is significant
-    at level alpha / 2 are selected, those whose second is, rejected, both by Benjamini
-    and Hochberg's rule over the columns left. The rounds are not corrected for, as in
-    the original procedure. The copies are those of the columns left, shuffled anew
-    each round, and at least five.
+    at level alpha / 2 are selected, and those whose second one is are rejected, by
+    Benjamini and Hochberg's rule over the columns left. As in the original procedure,
+    there is no correction for the number of rounds. Each round shuffles new copies of
+    the columns left, at least five of them.
 
     The selector stops when no column is tentative, or after `n_iter_no_change` rounds
     without a decision, counted from the first round in which one is possible. Columns

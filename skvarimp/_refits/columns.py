@@ -1,4 +1,4 @@
-"""Parameters of estimators that speak of columns, while columns go or copies come.
+"""Parameters of estimators that refer to columns, while columns go or copies come.
 
 Lists with an item for each column, positions, masks, names and sets of columns are
 renumbered where their meaning is known, in pipelines and meta-estimators as far as the
@@ -46,7 +46,7 @@ ABOUT_COLUMNS = re.compile("col|feat|var|categor|constr|monoton|cst|mask|ind(ex|
 
 
 class Unknown(Exception):
-    """A parameter speaks of columns in a way that is not known."""
+    """A parameter refers to columns in a way that is not known."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def rearranged(estimator, seen):
     Raises
     ------
     Unknown
-        Where a parameter that speaks of columns cannot be edited.
+        Where a parameter that refers to columns cannot be edited.
     """
     if not hasattr(estimator, "get_params"):
         return estimator
@@ -165,7 +165,7 @@ def rearranged(estimator, seen):
 
 
 def renumbered(name, value, seen):
-    """The value of one parameter that speaks of columns, perhaps of a step's.
+    """The value of one parameter that refers to columns, perhaps of a step's.
 
     Those of a step in a pipeline must name columns of X.
     """
@@ -229,7 +229,7 @@ class _Editor:
             try:
                 edited = self._edited(name.split("__")[-1], value, seen)
             except Unknown as error:
-                reason = f"`{name}` of {type(part).__name__} speaks of columns: {error}"
+                reason = f"`{name}` of {type(part).__name__} refers to columns: {error}"
                 raise Unknown(reason) from None
             if edited is not value:
                 part.set_params(**{name: edited})
@@ -361,7 +361,7 @@ def _parts(value):
 
 
 def _check_grids(grids):
-    """Raise where a search has candidates for parameters that speak of columns."""
+    """Raise where a search has candidates for parameters that refer to columns."""
     for grid in grids if isinstance(grids, list | tuple) else [grids]:
         for name, candidates in grid.items():
             if name.split("__")[-1] in KNOWN and any(

@@ -84,7 +84,7 @@ default="auto"
     removal : {"auto", "drop", "constant"}, default="constant"
         "constant": each column keeps its place but holds one value, the median of
         numbers or the most frequent of other values. "drop": the columns are removed
-        from X, and from parameters of the estimator that speak of columns. "auto":
+        from X, and from parameters of the estimator that refer to columns. "auto":
         "drop" where that works, else "constant", with a warning. See
         `BackwardEliminationSelector`.
     sample_weight : array-like of shape (n_samples,), default=None

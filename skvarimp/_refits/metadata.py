@@ -70,7 +70,7 @@ class Passed:
             try:
                 whole[name] = renumbered(name, value, seen)
             except Unknown as error:
-                reason = f"`{name}`, given to `fit`, speaks of columns: {error}"
+                reason = f"`{name}`, given to `fit`, refers to columns: {error}"
                 raise Unknown(reason) from None
         return replace(self, whole=whole)
 

@@ -35,7 +35,7 @@ class Removal:
     ----------
     constants : Table or None
         One row, whose values the removed columns hold; None: they are dropped, from X
-        and from the parameters that speak of columns.
+        and from the parameters that refer to columns.
     """
 
     constants: Table | None
@@ -193,7 +193,7 @@ def check_copies_reach(refits):
 
 
 def _for_columns(refits, before, sources):
-    """`Refits` whose parameters that speak of columns are those of its table."""
+    """`Refits` whose parameters that refer to columns are those of its table."""
     if list(sources) == list(range(before.n_columns)):
         return refits
     names = before.names, refits.table.names

@@ -51,7 +51,7 @@ class BackwardEliminationSelector(PathSelector):
         permutation) are given the training rows.
     performance_threshold : float, "auto" or "one_standard_error", default="auto"
         How good the kept subset must be. A number t: its score must be at least
-        best - (1 - t) abs(best), for 0.95 the paper's 95% of the best score.
+        best - (1 - t) abs(best); 0.95 is the paper's 95% of the best score.
         "one_standard_error": at least the best score minus the standard error of its
         mean over the folds [2]_, which needs `cv`. "auto": "one_standard_error" if
         `cv` makes several folds, and 0.95 for one split.
@@ -70,12 +70,12 @@ class BackwardEliminationSelector(PathSelector):
     removal : {"auto", "drop", "constant"}, default="auto"
         What becomes of columns that are not in a subset. "drop": they are removed from
         X, and in a clone of the estimator from the lists of every `ColumnTransformer`
-        and from parameters that speak of columns, such as `categorical_features`,
+        and from parameters that refer to columns, such as `categorical_features`,
         `monotonic_cst` and `interaction_constraints`, whose positions are renumbered.
         "constant": each keeps its place but holds one value, the median of numbers or
         the most frequent of other values, in the rows to fit, to score and to predict.
-        "auto": "drop"; where a parameter speaks of columns in a way that is not known,
-        or a refit without some columns fails, "constant", and a warning says why.
+        "auto": "drop"; if a parameter refers to columns in an unknown way, or a refit
+        without some columns fails, it is "constant", and a warning says why.
     n_jobs : int, default=None
         Number of joblib workers over the folds.
     random_state : int, RandomState, Generator or None, default=None
@@ -94,7 +94,7 @@ class BackwardEliminationSelector(PathSelector):
     score_needed_ : float
         The score that was good enough.
     estimator_ : estimator
-        Refitted on the kept columns of all rows; `predict`, `score` and so on ask it.
+        Refitted on the kept columns of all rows; `predict`, `score` and so on use it.
         With removal="constant" it has all columns, those not kept with their constants.
     path_ : dict
         One value per step in each of `n_features`, `score`, `fold_scores`, `dropped`
@@ -271,7 +271,7 @@ class ForwardSelector(PathSelector):
 class ImportanceEstimator(Delegating, RefitsEstimator):
     """An estimator that exposes a measure as `feature_importances_`.
 
-    Fits the estimator, then the measure on the same rows, so that
+    `fit` fits the estimator, then the measure on the same rows, so that
     `SelectFromModel`, `RFE` and `RFECV` take any measure with any model.
 
     Parameters
@@ -285,7 +285,7 @@ class ImportanceEstimator(Delegating, RefitsEstimator):
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator; `predict`, `score` and so on ask it.
+        The fitted estimator; `predict`, `score` and so on use it.
     measure_ : measure
         The fitted measure.
     feature_importances_ : ndarray of shape (n_features,)

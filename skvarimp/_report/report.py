@@ -64,7 +64,7 @@ def environment():
 
 @dataclass(eq=False)
 class Report:
-    """What a reader asks of a fitted model; made by `report`.
+    """What a reader asks about a fitted model; made by ``report()``.
 
     Attributes
     ----------
@@ -154,9 +154,9 @@ def report(
     random_state: RandomState = None,
     callbacks: Any = None,
 ) -> Report:
-    """Everything that a reader asks of a fitted model, on one page.
+    """Everything that a reader asks about a fitted model, on one page.
 
-    Which features matter, how each of them acts, which act together, which are
+    It says which features matter, how each of them acts, which act together, which are
     correlated and what each adds to the others, which cannot be told from noise, and
     what the data are. Each statement comes from a number with its interval. Each part
     says how its numbers were made, and with which code.
@@ -193,8 +193,8 @@ def report(
     random_state : int, RandomState, Generator or None, default=None
         Source of the rows and donors that are drawn.
     callbacks : callback or list of them, default=None
-        Such as :class:`sklearn.callback.ProgressBar`; told of each part. One that stops
-        leaves the other parts out.
+        Such as :class:`sklearn.callback.ProgressBar`; told of each part. If one
+        stops the work, the remaining parts are left out.
 
     Returns
     -------

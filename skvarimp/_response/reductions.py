@@ -329,7 +329,7 @@ class Pairs(RowMean):
 
 @dataclass(frozen=True)
 class Observed(RowMean):
-    """Mean distance of moved and unmoved response (Lemaire & Clérot, eq. 2)."""
+    """Mean distance of moved and unmoved response, equation 2 of Lemaire & Clérot."""
 
     primitive = "distances"
     donor_factor = 1

@@ -143,7 +143,7 @@ class PositionalOligomerImportance(BaseEstimator):
         ----------
         weights_or_estimator : OligomerWeights or object
             Weights, or a fitted model from which `OligomerWeights.from_estimator`
-            can tell them without further parameters: a pipeline of
+            can read them without further parameters: a pipeline of
             `OligomerVectorizer` and a linear model, or a support vector machine whose
             kernel is `functools.partial(weighted_degree_kernel, ...)`.
         X : sequence of str of shape (n_samples,), default=None
@@ -259,7 +259,7 @@ class PositionalOligomerImportance(BaseEstimator):
         Returns
         -------
         ndarray of shape (length, n_letters)
-            Of order 1.
+            Those of order 1.
         """
         check_is_fitted(self)
         return self.importances_ if self._fitted_order == 1 else self._compute(1)[1]

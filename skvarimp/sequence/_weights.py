@@ -200,8 +200,8 @@ class OligomerWeights:
         -----
         A normalised kernel divides by sqrt(K(x, x)). Without shift and unknown
         letters this is a constant, and the weights are exact. With shift > 0, or with
-        windows left out for unknown letters, it depends on x, and the score is no sum
-        of weights. Then 1 / sqrt(K(x, x)) is replaced by its mean over X. Fit with
+        windows left out for unknown letters, it depends on x, and the score is not a
+        sum of weights. Then 1 / sqrt(K(x, x)) is replaced by its mean over X. Fit with
         `normalize=False` for exact weights.
 
         A precomputed kernel is checked on at most 200 free support vectors, whose

@@ -1,4 +1,4 @@
-"""Parameters that speak of columns follow them when some go or get copies."""
+"""Parameters that refer to columns follow them when some go or get copies."""
 
 import numpy as np
 import pandas as pd
@@ -326,11 +326,11 @@ NEEDY = {
     ),
     "unknown list": (
         make_pipeline(PerColumn([1.0, 2.0, 1.0, 1.0, 1.0]), Ridge()),
-        "`factors` of PerColumn speaks of columns: it has 5 items",
+        "`factors` of PerColumn refers to columns: it has 5 items",
     ),
     "unknown names": (
         make_pipeline(PerColumn(["a", "b"]), Ridge()),
-        "`factors` of PerColumn speaks of columns: it names",
+        "`factors` of PerColumn refers to columns: it names",
     ),
     "unknown positions": (
         make_pipeline(PerColumn(1.0, column_index=[0]), Ridge()),
