@@ -1,10 +1,11 @@
 """`skvarimp.inspection` against scikit-learn's functions of the same names.
 
-Eight model families, 2000 rows x 20 columns, one thread, processor time. The numbers of
+Nine model families, 2000 rows x 20 columns, one thread, processor time. The numbers of
 both are compared before their times. Prints, for `permutation_importance(n_repeats=10)`
 and for `partial_dependence` of every column, the seconds of each and their ratio::
 
     OMP_NUM_THREADS=1 python benchmarks/inspection_speed.py
+    OMP_NUM_THREADS=1 python benchmarks/inspection_speed.py ridge logistic --rows 1000
 """
 
 import argparse
@@ -41,13 +42,13 @@ FAMILIES = {
 }
 
 
-def permutation(module, model, y):
+def permutation(module, model, X, y):
     """(n_columns, 10) importances."""
     found = module.permutation_importance(model, X, y, n_repeats=10, random_state=0)
     return found.importances
 
 
-def curves(module, model, y):
+def curves(module, model, X, y):
     """(n_columns, n_outputs, 100) averages."""
     found = [
         module.partial_dependence(model, X, [j], method="brute")
@@ -60,6 +61,7 @@ def main():
     """Print a table of each function."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("families", nargs="*", default=list(FAMILIES))
+    parser.add_argument("--rows", type=int, default=2000, help="at most 2000")
     parser.add_argument("--ours", action="store_true", help="time ours only")
     options = parser.parse_args()
     for function in (permutation, curves):
@@ -67,12 +69,13 @@ def main():
         ratios = []
         for family in options.families:
             model, y = FAMILIES[family]
-            model.fit(X, y)
-            found, fast = timed(function, ours, model, y)
+            data = X[: options.rows], y[: options.rows]
+            model.fit(*data)
+            found, fast = timed(function, ours, model, *data)
             if options.ours:
                 print(f"{family:20}  {'':9}  {fast.cpu:10.3f}")
                 continue
-            expected, slow = timed(function, theirs, model, y)
+            expected, slow = timed(function, theirs, model, *data)
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
             ratios.append(fast.cpu / slow.cpu)
             print(f"{family:20}  {slow.cpu:9.3f}  {fast.cpu:10.3f}  {ratios[-1]:5.2f}")

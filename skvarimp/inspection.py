@@ -393,12 +393,13 @@ class _Unmoved(PredictionProxy):
 
     def __init__(self, estimator, table):
         super().__init__(estimator)
-        self._first = table.take(np.arange(1)).native
+        self._first, self._known = table.take(np.arange(1)).native, {}
 
     def output(self, method, X):
         """The first row's, as often as X has rows."""
-        found = getattr(self._estimator, method)(self._first)
-        return np.repeat(found, X.shape[0], axis=0)
+        if method not in self._known:  # scikit-learn asks at each point of the grid
+            self._known[method] = getattr(self._estimator, method)(self._first)
+        return np.repeat(self._known[method], X.shape[0], axis=0)
 
     def __sklearn_is_fitted__(self):
         check_is_fitted(self._estimator)

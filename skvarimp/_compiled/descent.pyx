@@ -34,7 +34,7 @@ cdef extern from *:
     int lowest_bit(uint64_t bits) nogil
 
 cdef enum:
-    BLOCK = 512  # rows that go down a tree together, at most
+    BLOCK = 256  # rows that go down a tree together, at most
     NUMBERS = 1048576  # in the lists of rows on their way, but those of one row
     WORD = 64  # cells whose bits share a number
 

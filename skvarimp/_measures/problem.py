@@ -378,6 +378,9 @@ class Problem:
         )
         if response.asks_model:
             return n <= N_QUANTILES
+        most = np.full(len(features), n)
+        if self.exact_cost(features, reduction, n, most) <= QUICK:
+            return True  # without a look at the columns
         sizes = self.sizes_for_costs(features, request)
         exact = self.exact_cost(features, reduction, n, sizes)
         drawn = curve_rows(n) * np.minimum(sizes, N_QUANTILES).sum()
