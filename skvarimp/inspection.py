@@ -13,6 +13,7 @@ scikit-learn's calls its own `partial_dependence`. Use
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -448,14 +449,12 @@ def _curves_on(grid, problem, response, feature, kind, sample_weight):
     n = problem.table.n_samples
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
     weights = weights / weights.sum()
-    base, rows = problem.base, np.arange(n)
+    rows = replace(problem.rows, weights=weights)
     if kind == "average":
-        means = response.mean_curves(problem.table, rows, weights, move, base)
-        means = means + (base @ weights)[:, np.newaxis]
+        means = response.mean_curves(rows, move) + rows.level[:, np.newaxis]
         return means[:, back], None
-    curves = np.empty((len(base), n, len(values)))
+    curves = np.empty((len(rows.base), n, len(values)))
     for part in even_slices(n, max(1, HELD // len(values))):
-        some = base[:, part]
-        curves[:, part] = response.curves(problem.table, rows[part], move, some)
+        curves[:, part] = response.curves(rows.block(part), move)
     means = np.einsum("onk,n->ok", curves, weights)
     return means[:, back], curves[:, :, back]

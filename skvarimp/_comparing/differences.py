@@ -18,7 +18,7 @@ from skvarimp._data.statistics import root_of_squares, skewness_of
 from skvarimp._data.table import as_table, column_position
 from skvarimp._data.validation import check_confidence, check_labels
 from skvarimp._measures.base import BaseImportance
-from skvarimp._measures.rows import Rows, rows_of
+from skvarimp._measures.rows import KeptRows, rows_of
 from skvarimp._results.importances import Importances
 from skvarimp._results.intervals import error_and_skewness, two_sided_p_values
 from skvarimp._results.ranks import joint_ends
@@ -357,7 +357,7 @@ def _cohorts_of(columns, labels):
     return np.array(names), np.ravel(of_row)
 
 
-def _of_cohort(rows: Rows, drawn, inside):
+def _of_cohort(rows: KeptRows, drawn, inside):
     """The importances of some rows with their errors, as attributes."""
     n_inside, share = rows.units.count(inside), rows.weights[inside].sum()
     if n_inside < 2:
@@ -376,7 +376,7 @@ def _of_cohort(rows: Rows, drawn, inside):
     }
 
 
-def _from_others(rows: Rows, drawn, inside):
+def _from_others(rows: KeptRows, drawn, inside):
     """How far the importances of some rows are from those of all others; p-values."""
     n_inside, n_others = rows.units.count(inside), rows.units.count(~inside)
     if min(n_inside, n_others) < 2:

@@ -219,7 +219,7 @@ def _jumps(problem, feature):
     rows = spread_over(table.n_samples, PROBE_ROWS)
     move = make_move(table, problem.weights, feature, PROBE_VALUES)
     black_box = BlackBoxResponse(problem.model, len(problem.base))
-    ice = black_box.curves(table, rows, move, problem.base[:, rows])
+    ice = black_box.curves(problem.rows.block(rows), move)
     return bool(np.any(np.ptp(ice, axis=2) > 0))
 
 

@@ -108,6 +108,5 @@ def mean_walk(measure, problem, features, with_rows):
     if isinstance(response, BlackBoxResponse):
         request.grid, rows = N_BINS, spread_over(problem.n_rows, ROWS_ASKED)
     request.follow_mean(len(problem.base), with_rows)
-    walk, weights = problem.walk(response, features, [request]), problem.weights[rows]
-    base = np.ascontiguousarray(problem.base[:, rows])
-    return replace(walk, rows=rows, weights=weights / weights.sum(), base=base)
+    walk = problem.walk(response, features, [request])
+    return replace(walk, rows=walk.rows.alone(rows, problem.units))

@@ -394,14 +394,13 @@ def _some_curves(plan, feature):
 def _errors_of_curve(feature, plan):
     """Standard errors of a mean curve, of its shape; NaN where not computed."""
     problem, rows, units = plan.problem, plan.rows, plan.problem.units
-    if rows is None:
-        rows = np.arange(problem.n_rows)
-    else:
+    evaluated = problem.rows
+    if rows is not None:
         labels = None if units.groups is None else units.groups[rows]
-        weights = problem.weights[rows]
-        units = Units.of(weights / weights.sum(), labels)
-    base, weights = np.ascontiguousarray(problem.base[:, rows]), units.weights
-    n_outputs, n_rows = base.shape
+        evaluated = evaluated.alone(rows)
+        units = Units.of(evaluated.weights, labels)
+    weights = units.weights
+    n_outputs, n_rows = evaluated.base.shape
     move, response = (
         problem.move(feature, plan.request),
         problem.response(plan.features),
@@ -412,7 +411,7 @@ def _errors_of_curve(feature, plan):
         cells = some[part]
         share = np.full(len(cells), 1.0 / len(cells))
         few = move.at_cells(cells, probabilities=share, codes=None, nearest=None)
-        curves = response.curves(problem.table, rows, few, base)
+        curves = response.curves(evaluated, few)
         influences = np.moveaxis(curves, 2, 0)
         influences = influences - (influences @ weights)[..., np.newaxis]
         errors[cells] = units.error(influences)

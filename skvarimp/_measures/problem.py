@@ -46,6 +46,7 @@ from skvarimp._response.rounds import (
     rows_drawn,
     rows_in_rounds,
 )
+from skvarimp._response.rows import Rows
 from skvarimp._response.walk import Walk, run_walk
 from skvarimp._running.guards import budget, warn
 from skvarimp._running.tasks import Progress, in_threads
@@ -167,8 +168,7 @@ class Problem:
     def curves(self, features, feature, request, rows):
         """The move of one of the features, and the curves of some rows of `table`."""
         move = self.move(feature, request)
-        response, base = self.response(features), self.base[:, rows]
-        return move, response.curves(self.table, rows, move, base)
+        return move, self.response(features).curves(self.rows.block(rows), move)
 
     def distinct_values(self, feature):
         """The observed values of a feature and their probabilities."""
@@ -446,18 +446,19 @@ class Problem:
             return Units(len(self.weights), self.weights, self.weights)
         return Units.of(self.weights, self.labels)
 
+    @property
+    def rows(self):
+        """All rows of the table."""
+        index, y = np.arange(self.table.n_samples), vars(self).get("y")  # if asked for
+        return Rows(self.table, index, self.weights, self.base, self.units, y)
+
     def walk(self, response, features, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""
         return Walk(
             response,
-            self.table,
+            self.rows,
             self.moves(features, requests),
             [request.reductions for request in requests],
-            np.arange(self.table.n_samples),
-            self.weights,
-            self.base,
-            self.units,
-            vars(self).get("y"),  # where a measure asked for it
             [request.scales for request in requests],
             keep_rows,
         )

@@ -19,7 +19,7 @@ from skvarimp._measures.evaluations import (
 )
 from skvarimp._measures.problem import Problem, Request, make_problem
 from skvarimp._measures.residuals import residual_grid
-from skvarimp._measures.rows import Rows, store_rows
+from skvarimp._measures.rows import KeptRows, store_rows
 from skvarimp._measures.subgroup_trees import subgroup_grid
 from skvarimp._response.reductions import Observed
 from skvarimp._response.rounds import (
@@ -135,7 +135,7 @@ class ResponseImportance(BaseImportance):
     def _store_outcome(self, plan, outcome, output_names=None, samples=None):
         """Set what all measures share, and numbers of single rows with `keep_rows`.
 
-        `samples` are the `Rows` of bootstrap samples, where errors come from those.
+        `samples` are the `KeptRows` of bootstrap samples, where errors come from those.
         """
         errors = [
             None if values is None or np.all(np.isnan(values)) else values
@@ -169,7 +169,7 @@ class ResponseImportance(BaseImportance):
             self.result_.rows = samples
         if samples is not None or not self.keep_rows:
             return
-        store_rows(self, Rows.of(plan.problem, outcome))
+        store_rows(self, KeptRows.of(plan.problem, outcome))
 
 
 def fit_together(measures, estimator, X, y=None, sample_weight=None, groups=None):

@@ -21,7 +21,7 @@ from skvarimp._running.tasks import in_order
 
 
 @dataclass(frozen=True)
-class Rows:
+class KeptRows:
     """Influences of the rows of positive weight.
 
     Attributes
@@ -237,13 +237,12 @@ def finished_again(task, walk, reduction):
     move, response = walk.moves[e], walk.response
     ((scale, *_),) = walk.scales
     sample = replace(sample_of(walk, [move], scale), keep_rows=True)
-    cells = curves - walk.level[:, np.newaxis]
+    cells = curves - walk.rows.level[:, np.newaxis]
     kind = reduction.for_kind(move.categorical)
     (slope,) = kind.slope(cells[np.newaxis], sample)
-    rows = np.empty((1, *walk.base.shape))
-    for part in slices(len(walk.rows), move.n_cells * len(walk.base)):
-        base = walk.base[:, part]
-        ice = response.curves(walk.table, walk.rows[part], move, base)
-        moved = ice - base[:, :, np.newaxis]
+    rows = np.empty((1, *walk.rows.base.shape))
+    for part in slices(len(walk.rows), move.n_cells * len(walk.rows.base)):
+        block = walk.rows.block(part)
+        moved = response.curves(block, move) - block.base[:, :, np.newaxis]
         rows[0, :, part] = np.einsum("oik,ok->oi", moved, slope)
     return kind.finish(State(rows, cells[np.newaxis]), sample)

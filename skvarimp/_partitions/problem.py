@@ -26,6 +26,7 @@ from skvarimp._response.grid import Moves
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import RowMean
+from skvarimp._response.rows import Rows
 from skvarimp._response.walk import run_walk, sample_of
 from skvarimp._running.tasks import Progress
 
@@ -189,7 +190,7 @@ def _deviations(problem, response, features, requests):
     rows = np.sort(random.choice(n, min(n, MOVED_ROWS), replace=False))
     asked = _asked(requests, len(rows))
     walk = problem.walk(response, features, asked)
-    y = None if walk.y is None else walk.y[rows]
+    y = None if walk.rows.y is None else walk.rows.y[rows]
 
     def importances(donors):
         moves = MovesToDonors(problem, features, asked, donors)
@@ -242,10 +243,10 @@ class MovesToDonors(Moves):
 
 def _outcomes(walk, moves, rows, weights, y):
     """Those of some rows of the table that move to the values of donors."""
-    weights, base = weights / weights.sum(), walk.base[:, rows]
-    of_rows = {"weights": weights, "base": base, "units": Units(len(rows), weights)}
-    walk = replace(walk, moves=moves, rows=rows, y=y, **of_rows)
-    return list(chain.from_iterable(run_walk(walk)))
+    table, base, weights = walk.rows.table, walk.rows.base, weights / weights.sum()
+    units = Units(len(rows), weights)
+    some = Rows(table, rows, weights, base[:, rows], units, y)
+    return list(chain.from_iterable(run_walk(replace(walk, moves=moves, rows=some))))
 
 
 def _take_spread(outcome, reduction, walk, moves, scale):

@@ -10,6 +10,7 @@ exact to rounding. Means over the cells and over the rows take O((n_rows + n_cel
 n_nodes).
 """
 
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from operator import attrgetter
 
@@ -164,7 +165,7 @@ class Basis(Shape):
 
     Parameters
     ----------
-    margins : Margins
+    rows, cells : see `Shape`
     numbers : ndarray of shape (1, n_cells)
         Of the cells.
     evaluate : callable
@@ -177,8 +178,8 @@ class Basis(Shape):
         so what several blocks are brought together by is summed on the cells.
     """
 
-    def __init__(self, margins, numbers, evaluate, parts, all_rows):
-        super().__init__(margins)
+    def __init__(self, rows, cells, numbers, evaluate, parts, all_rows):
+        super().__init__(rows, cells)
         self.evaluate, self.parts, self.all_rows = evaluate, parts, all_rows
         self.ends = numbers.min(keepdims=True)[0], numbers.max(keepdims=True)[0]
         self.position = relative(numbers, *self.ends)
@@ -194,14 +195,14 @@ class Basis(Shape):
 
     def _means(self, values, matrix):
         """Over the cells and over the rows, of values at the nodes."""
-        over_cells = np.einsum("bk,bkm->bm", self.margins.probabilities, matrix)
+        over_cells = np.einsum("bk,bkm->bm", self.cells.probabilities, matrix)
         rows = np.matmul(values, over_cells[:, np.newaxis, :, np.newaxis])[..., 0]
-        return rows, self._to_cells(np.matmul(self.margins.weights, values), matrix)
+        return rows, self._to_cells(np.matmul(self.rows.weights, values), matrix)
 
     def squares(self, offsets):
         def squares(chunk):
             moved = chunk.moved
-            own_offsets = offsets[:, :, chunk.margins.rows, np.newaxis]
+            own_offsets = offsets[:, :, chunk.rows.place, np.newaxis]
             return moved * (moved - 2.0 * own_offsets)
 
         return self.means(squares, float(np.square(offsets).max(initial=0.0)))
@@ -223,7 +224,7 @@ class Basis(Shape):
 
     def deviations(self):
         values, matrix = self.moved
-        share = self.margins.multiplicity[:, :, np.newaxis]
+        share = self.cells.multiplicity[:, :, np.newaxis]
         count = share.sum(axis=1, keepdims=True)
         centred = matrix - (share * matrix).sum(axis=1, keepdims=True) / count
         squares = centred.swapaxes(1, 2) @ (share * centred)
@@ -235,7 +236,7 @@ class Basis(Shape):
         mean, _ = self.drifts()
 
         def squares(chunk):
-            return (chunk.moved - mean[:, :, chunk.margins.rows, np.newaxis]) ** 2
+            return (chunk.moved - mean[:, :, chunk.rows.place, np.newaxis]) ** 2
 
         size = float(np.square(mean).max(initial=0.0))
         rows, cells = self.means(squares, size)
@@ -247,7 +248,7 @@ class Basis(Shape):
     @cached_property
     def moved(self):
         """Response moved minus unmoved at the nodes, and the matrix."""
-        size = float(np.abs(self.margins.base).max(initial=0.0))
+        size = float(np.abs(self.rows.base).max(initial=0.0))
         return self._at_nodes(attrgetter("moved"), size)
 
     @staticmethod
@@ -267,7 +268,7 @@ class Basis(Shape):
 
     def _first_guess(self, function, size):
         """How many nodes a few rows need."""
-        n_rows = self.margins.n_rows
+        n_rows = len(self.rows)
         few = spread_over(n_rows, TRIED)
         for n in GUESSES:
             to_series, last = coefficients(n), tail(n)
@@ -285,11 +286,11 @@ class Basis(Shape):
         raise NeedsValues
 
     def _chunk(self, rows, n):
-        some_margins = self.margins.at(rows, rows)
-        return Chunk(some_margins, self.at(nodes(-1.0, 1.0, n), rows))
+        some = replace(self.rows.block(rows), place=rows)
+        return Chunk(some, self.cells, self.at(nodes(-1.0, 1.0, n), rows))
 
     def _values(self, function, n):
-        n_rows, (_, n_outputs, _) = self.margins.n_rows, self.margins.base.shape
+        n_rows, (n_outputs, _) = len(self.rows), self.rows.base.shape
         blocks = slices(n_rows, n * n_outputs * len(self.position), CACHE)
         parts = [function(self._chunk(block, n)) for block in blocks]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
@@ -298,8 +299,8 @@ class Basis(Shape):
         """Whether the last coefficients of all rows' values at n nodes are rounding."""
         last = _sizes(values @ coefficients(n)[:, tail(n)])
         largest = _sizes(values)
-        mean_last, mean_largest = self.margins.weights @ np.stack([last, largest], 1)
-        mean_weight = self.margins.weights.sum()
+        mean_last, mean_largest = self.rows.weights @ np.stack([last, largest], 1)
+        mean_weight = self.rows.weights.sum()
         return (
             bool(np.isfinite(largest).all())
             and mean_last <= VANISHED * mean_largest + ROUNDED * size * mean_weight

@@ -82,10 +82,8 @@ class Coalitions:
     Parameters
     ----------
     response : Response
-    table : Table
-    weights : ndarray of shape (n_samples,)
-        Sum to 1.
-    base : ndarray of shape (n_outputs, n_samples)
+    rows : Rows
+        All of a table.
     features : list of Feature
         Without a column in common.
 
@@ -102,10 +100,10 @@ class Coalitions:
 
     order, draws_donors = np.inf, True
 
-    def __init__(self, response, table, weights, base, features):
-        self.response, self.table, self.features = response, table, features
-        self.weights, self.base = weights, base
-        columns = [[table.column(j) for j in feature.columns] for feature in features]
+    def __init__(self, response, rows, features):
+        self.response, self.rows, self.features = response, rows, features
+        column = rows.table.column
+        columns = [[column(j) for j in feature.columns] for feature in features]
         several = [not all(map(is_constant, values)) for values in columns]
         self.varying = np.flatnonzero(several).tolist()
 
@@ -113,7 +111,7 @@ class Coalitions:
     def most_sets(self):
         """Of how many sets the components may be kept."""
         bytes_kept = get_config()["working_memory"] * 2**20
-        return min(MOST_SETS, bytes_kept / (8 * self.base.size))
+        return min(MOST_SETS, bytes_kept / (8 * self.rows.base.size))
 
     def family(self, order=np.inf):
         """The `Family` of the sets that interact; None if too many."""
@@ -121,18 +119,16 @@ class Coalitions:
 
     def cost(self, family):
         """Of the components of a family, in coalitions with two drawn donors."""
-        return (len(family.sets) - 1) * len(self.weights) / 2
+        return (len(family.sets) - 1) * len(self.rows) / 2
 
     def components(self, family):
         """The components of a family, (n_sets, n_outputs, n_samples)."""
         joint = [together(self.features[e] for e in s) for s in family.sets[1:]]
         widest = max((len(feature.columns) for feature in joint), default=0)
-        averaged = self.response.averaged(
-            self.table, np.arange(len(self.weights)), self.weights, self.base, widest
-        )
-        means = np.zeros((len(family.sets), *self.base.shape))
+        rows, averaged = self.rows, self.response.averaged(self.rows, widest)
+        means = np.zeros((len(family.sets), *rows.base.shape))
         for mean, feature in zip(means[1:], joint):
-            move = make_move(self.table, self.weights, feature, "all")
+            move = make_move(rows.table, rows.weights, feature, "all")
             mean[:] = averaged(move)[:, move.codes]
         return family.components(means)
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from skvarimp._response.coalitions import AdditiveCoalitions, Coalitions
 from skvarimp._response.mean_curves import MeanCurve
-from skvarimp._response.shape import Dense, Margins, Merging, reduced
+from skvarimp._response.shape import Cells, Dense, Merging, reduced
 from skvarimp._response.steps import StepCurves
 from skvarimp._response.walk import Walker
 from skvarimp._running.guards import OverBudget
@@ -82,22 +82,8 @@ class Response:
     known_coalitions = Coalitions
     critical_values = inside = None
 
-    def curves(self, table, rows, move, base):
-        """ICE curves of some rows.
-
-        Parameters
-        ----------
-        table : Table
-        rows : ndarray of shape (n_rows,)
-            Rows of the table.
-        move : Move
-        base : ndarray of shape (n_outputs, n_rows)
-            Their unmoved response.
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_rows, n_cells)
-        """
+    def curves(self, rows, move):
+        """ICE curves of some `Rows`, (n_outputs, n_rows, n_cells)."""
         raise NotImplementedError
 
     def steps(self, table, move):
@@ -106,37 +92,33 @@ class Response:
         Returns
         -------
         callable or None
-            steps(rows, base) -> Steps, of rows and base as in `curves`. None: the
-            curves are not known by their steps.
+            steps(rows) -> Steps, of `Rows` of the table. None: the curves are not
+            known by their steps.
         """
         return
 
-    def mean_curves(self, table, rows, weights, move, base):
+    def mean_curves(self, rows, move):
         """Weighted mean over the rows of their curves minus their unmoved response.
 
         result[o, k] = sum_i weights[i] (curves[o, i, k] - base[o, i])
 
         A response that knows the mean without forming each row's curve overrides this.
-        Parameters as in `curves`; `weights` of shape (n_rows,).
+
+        Parameters
+        ----------
+        rows : Rows
+        move : Move
 
         Returns
         -------
         ndarray of shape (n_outputs, n_cells)
         """
-        margins = Margins(
-            base[np.newaxis],
-            weights,
-            slice(0, len(rows)),
-            probabilities=move.probabilities[np.newaxis],
-            multiplicity=np.ones((1, move.n_cells)),
-        )
-        shapes = self.shapes(table, rows, move, margins)
         merging = Merging()
-        for shape in shapes:
+        for shape in self.shapes(rows, move):
             merging.add(*reduced([MeanCurve()], shape))
         return merging.merged().cells[0]
 
-    def at_cells(self, table, rows, moves, base, cells):
+    def at_cells(self, rows, moves, cells):
         """The response of rows that are each moved to a few cells of their own.
 
             result[m, o, t, i] = curves[o, i, cells[m, t, i]] of moves[m]
@@ -146,7 +128,7 @@ class Response:
 
         Parameters
         ----------
-        table, rows, base : see `curves`
+        rows : Rows
         moves : list of Move
         cells : ndarray of shape (n_moves, n_times, n_rows)
 
@@ -158,50 +140,44 @@ class Response:
         result = np.empty((n_moves, self.n_outputs, n_times, n_rows))
         for m, move in enumerate(moves):
             for part in slices(n_rows, move.n_cells * self.n_outputs):
-                ice = self.curves(table, rows[part], move, base[:, part])
+                ice = self.curves(rows.block(part), move)
                 own = np.arange(part.stop - part.start)
                 result[m, :, :, part] = ice[:, own, cells[m, :, part]]
         return result
 
-    def shapes(self, table, rows, move, margins):
-        """Yield the curves of some rows block by block, in the shape that is known.
+    def shapes(self, rows, move):
+        """Yield the `Shape` of the curves of some rows, block by block.
 
         Parameters
         ----------
-        table : Table
-        rows : ndarray of shape (n_rows,)
-            Rows of the table.
+        rows : Rows
         move : Move
-        margins : Margins
-            Of these rows and the move's cells.
-
-        Yields
-        ------
-        Shape
         """
-        step = at_once(move.n_cells * self.n_outputs)
-        steps = self.steps(table, move)
-        for part, some_margins in margins.parts(step):
-            base = some_margins.base[0]
+        cells, steps = Cells.of(move), self.steps(rows.table, move)
+        for block in rows.blocks(at_once(move.n_cells * self.n_outputs)):
             if steps is not None:
-                yield StepCurves(some_margins, steps(rows[part], base))
+                yield StepCurves(block, cells, steps(block))
             else:
-                ice = self.curves(table, rows[part], move, base)
-                yield Dense(some_margins, ice[np.newaxis])
+                yield Dense(block, cells, self.curves(block, move)[np.newaxis])
 
-    def averaged(self, table, rows, weights, base, n_columns):
+    def averaged(self, rows, n_columns):
         """Mean curves of many moves of the same rows.
 
-        A response that can prepare for all moves at once overrides this. Parameters as
-        in `mean_curves`; `n_columns` is how many columns of X move at once, at most.
-        Behind steps that make several columns of one, more columns may move.
+        A response that can prepare for all moves at once overrides this.
+
+        Parameters
+        ----------
+        rows : Rows
+        n_columns : int
+            How many columns of X move at once, at most. Behind steps that make several
+            columns of one, more columns may move.
 
         Returns
         -------
         callable
             averaged(move) -> as `mean_curves`.
         """
-        return partial(self.mean_curves, table, rows, weights, base=base)
+        return partial(self.mean_curves, rows)
 
     @property
     def more_outputs(self):
@@ -243,10 +219,10 @@ class Response:
         """The `Walker` that carries out a walk by this response."""
         return Walker(self, walk)
 
-    def coalitions(self, table, weights, base, features):
-        """The `Coalitions` of features without a column in common."""
+    def coalitions(self, rows, features):
+        """The `Coalitions` of features without a column in common, of all `Rows`."""
         kind = AdditiveCoalitions if self.additive else self.known_coalitions
-        return kind(self, table, weights, base, features)
+        return kind(self, rows, features)
 
 
 class BlackBoxResponse(Response):
@@ -268,30 +244,30 @@ class BlackBoxResponse(Response):
         self.reason = reason
         self.path = f"black box ({reason})" if reason else "black box"
 
-    def curves(self, table, rows, move, base):
-        n_cells = move.n_cells
+    def curves(self, rows, move):
+        n_cells, n_rows = move.n_cells, len(rows)
         if move.codes is None:
-            which = np.arange(len(rows) * n_cells)
+            which = np.arange(n_rows * n_cells)
         else:  # a row moved to its own value is the row itself
-            own = move.codes[rows][:, np.newaxis] == np.arange(n_cells)
+            own = move.codes[rows.index][:, np.newaxis] == np.arange(n_cells)
             which = np.flatnonzero(~own.ravel())
-        ice = np.repeat(base[:, :, np.newaxis], n_cells, axis=2)
-        flat = ice.reshape(len(base), -1)
-        flat[:, which] = self.at(table, rows[which // n_cells], move, which % n_cells)
+        ice = np.repeat(rows.base[:, :, np.newaxis], n_cells, axis=2)
+        flat, row = ice.reshape(len(ice), -1), rows.index[which // n_cells]
+        flat[:, which] = self.at(rows.table, row, move, which % n_cells)
         return ice
 
-    def curves_of(self, table, blocks):
-        """A list of the curves of each (rows, Move), in one call of the model.
+    def curves_of(self, rows, moves):
+        """A list of the curves of each move, in one call of the model.
 
         For some models, such as forests, a call costs more than a few thousand rows.
         """
         asked = []
-        for rows, move in blocks:
-            every_row, every_cell = all_cells(rows, move)
+        for move in moves:
+            every_row, every_cell = all_cells(rows.index, move)
             asked.append((every_row, move, every_cell))
         return [
             part.reshape(self.n_outputs, len(rows), -1)
-            for part, (rows, _) in zip(self.at_several(table, asked), blocks)
+            for part in self.at_several(rows.table, asked)
         ]
 
     def at_several(self, table, asked):

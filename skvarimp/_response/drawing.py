@@ -54,7 +54,7 @@ import numpy as np
 from skvarimp._data.statistics import divided
 from skvarimp._response.mean_curves import direction
 from skvarimp._response.reductions import Outcome
-from skvarimp._response.shape import Chunk
+from skvarimp._response.shape import Cells, Chunk
 from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
 
@@ -96,7 +96,7 @@ class DrawnCurves(Chunk):
 
     Parameters
     ----------
-    margins : Margins
+    rows, cells : see `Shape`
     ice : ndarray of shape (1, n_outputs, n_rows, n_draws)
     scale : ndarray of shape (n_outputs,)
         What importances are divided by.
@@ -107,8 +107,8 @@ class DrawnCurves(Chunk):
         Variance that drawing gives the rows' mean over the outputs, of pairs.
     """
 
-    def __init__(self, margins, ice, scale):
-        super().__init__(margins, ice)
+    def __init__(self, rows, cells, ice, scale):
+        super().__init__(rows, cells, ice)
         self.scale, self.noise = scale, None
 
     def over_rows(self, values):
@@ -336,62 +336,63 @@ class StrataDraws:
         return found
 
     def _drawn_at_once(self, features, rows, before, n_draws):
-        walk, at = self.walk, self.order[rows]
+        walk, block = self.walk, self.walk.rows.block(self.order[rows])
         asked, moves = [], [walk.moves[e] for e in features]
         for e, move in zip(features, moves):
             if takes_all(move, n_draws):
-                asked.append(np.tile(np.arange(move.n_cells)[:, np.newaxis], len(at)))
+                asked.append(
+                    np.tile(np.arange(move.n_cells)[:, np.newaxis], len(block))
+                )
                 continue
             points = strata(int(self.seeds[e]), len(self.order), rows, before, n_draws)
-            asked.append(move.drawn(points, walk.rows[at]))
-        base = np.ascontiguousarray(walk.base[:, at])
-        curves = curves_at(walk.response, walk.table, walk.rows[at], moves, base, asked)
+            asked.append(move.drawn(points, block.index))
+        block.base = np.ascontiguousarray(block.base)
+        curves = curves_at(walk.response, block, moves, asked)
         found = []
         for move, cells, found_there in zip(moves, asked, curves):
             if takes_all(move, n_draws):
-                margins = walk.margins(at, move.probabilities[np.newaxis])
-                found.append(self._summed_exactly(move, margins, found_there))
+                found.append(self._summed_exactly(move, block, found_there))
             else:
-                margins = walk.margins(at, np.full((1, n_draws), 1.0 / n_draws))
-                found.append(self._summed(move, margins, cells, found_there))
+                found.append(self._summed(move, block, cells, found_there))
         return found
 
-    def _summed_exactly(self, move, margins, curves):
+    def _summed_exactly(self, move, rows, curves):
         """`DrawnRows` from the curves at all cells."""
-        shape = Chunk(margins, curves[np.newaxis])
+        shape = Chunk(rows, Cells.of(move), curves[np.newaxis])
         state = self.reduction.reduce(shape)
-        weights, n_outputs = margins.weights, state.cells.shape[1]
+        weights, n_outputs = rows.weights, state.cells.shape[1]
         scale = self.scale[:n_outputs, np.newaxis]
-        rows, cells = state.rows[0, :n_outputs] / scale, state.cells[0] / scale
+        means, cells = state.rows[0, :n_outputs] / scale, state.cells[0] / scale
         mean, total = cells.mean(axis=0), weights.sum()
         known = np.full(move.n_cells, len(weights)), np.full(move.n_cells, total)
         numbers = *known, mean, 0.0 * mean, *(weights @ shape.moved[0])
         return DrawnRows(
             move.n_cells,
-            rows.mean(axis=0),
+            means.mean(axis=0),
             np.zeros(len(weights)),
-            rows @ weights,
+            means @ weights,
             shape.over_cells(shape.moved)[0],
             np.stack(numbers),
-            float(np.abs(rows).max(initial=0.0)),
+            float(np.abs(means).max(initial=0.0)),
             np.empty(0),
             exact=True,
         )
 
-    def _summed(self, move, margins, cells, curves):
+    def _summed(self, move, rows, cells, curves):
         """`DrawnRows` from the cells (n_draws, n_rows) and the curves there."""
-        shape = DrawnCurves(margins, curves[np.newaxis], self.scale)
+        draws = Cells(np.full((1, len(cells)), 1.0 / len(cells)))
+        shape = DrawnCurves(rows, draws, curves[np.newaxis], self.scale)
         state = self.reduction.reduce(shape)
-        rows, per_draw, weights = state.rows[0], state.cells[0], margins.weights
+        means, per_draw, weights = state.rows[0], state.cells[0], rows.weights
         n_outputs = len(per_draw)
-        rows = rows[:n_outputs] / self.scale[:n_outputs, np.newaxis]
+        means = means[:n_outputs] / self.scale[:n_outputs, np.newaxis]
         factors = 1.0 / (n_outputs * self.scale[:n_outputs])
         per_draw = np.einsum("oik,o->ik", per_draw, factors)
         n_draws, noise = per_draw.shape[1], shape.noise
         if noise is None:
             gaps = per_draw[:, ::2] - per_draw[:, 1::2]
             noise = (gaps**2).sum(axis=1) / n_draws**2
-        moved = curves - margins.base[0][:, :, np.newaxis]
+        moved = curves - rows.base[:, :, np.newaxis]
         bins = DonorBins.of(move)
         at, n_bins = bins.of_cell[cells.T].ravel(), len(bins.chances)
         w = np.repeat(weights, n_draws)
@@ -399,9 +400,9 @@ class StrataDraws:
         numbers = (None, w, w * flat, w * flat**2, *(w * drifts))
         return DrawnRows(
             n_draws,
-            rows.mean(axis=0),
+            means.mean(axis=0),
             noise,
-            rows @ weights,
+            means @ weights,
             moved.mean(axis=2),
             np.stack([np.bincount(at, values, n_bins) for values in numbers]),
             float(np.abs(per_draw).max(initial=0.0)),
@@ -411,7 +412,8 @@ class StrataDraws:
     def finished(self, e, found):
         """The `Outcome` of a feature from its `DrawnRows`, the first of the order."""
         walk, move, m = self.walk, self.walk.moves[e], len(found.means)
-        evaluated, weights, n = self.order[:m], walk.weights, len(self.order)
+        rows, units = walk.rows, walk.rows.units
+        evaluated, weights, n = self.order[:m], rows.weights, len(self.order)
         w = weights[evaluated]
         share = float(w.sum()) if m < n else 1.0
         importances = found.outputs / share
@@ -432,27 +434,27 @@ class StrataDraws:
             factor, n_bins = self.reduction.donor_factor, len(bins.chances)
             levels = theta + gaps_of_levels(bins, found.sums)
             means, mean_squares = donor_means(found.sums, levels)
-            codes = bins.of_cell[move.codes[walk.rows]]
+            codes = bins.of_cell[move.codes[rows.index]]
             psi += factor * means[codes]
             if not found.exact:
-                weight_squares = walk.units.squares_by_cell(codes, n_bins)
+                weight_squares = units.squares_by_cell(codes, n_bins)
                 excess += factor**2 * (weight_squares @ mean_squares)
         psi += self._through_scale(importances)
-        variance = np.sum(walk.units.weighted_sums(psi) ** 2) - excess
-        standard = walk.units.error_of_squares(max(variance, 0.0))
-        psi = scaled_influences(psi, walk.units, standard)
+        variance = np.sum(units.weighted_sums(psi) ** 2) - excess
+        standard = units.error_of_squares(max(variance, 0.0))
+        psi = scaled_influences(psi, units, standard)
         finished = Outcome(self.reduction.offset + importances, standard, error)
         finished.n_draws, finished.largest_draw = m * found.n_draws, found.largest
         finished.draw_share = root_mean_square(w) / share / found.n_draws
-        finished.skewness = walk.units.skewness(psi, standard)
-        finished.directions = bins.direction(found.sums, walk.size)
+        finished.skewness = units.skewness(psi, standard)
+        finished.directions = bins.direction(found.sums, rows.size)
         if walk.keep_rows:
             self._keep_rows(finished, found, psi, share)
         return finished
 
     def _through_scale(self, importances):
         """What the scale adds to the influences of all rows, (n_rows,) or 0."""
-        shares = self.reduction.shares_of_scale(self.walk, self.scale)
+        shares = self.reduction.shares_of_scale(self.walk.rows, self.scale)
         if shares is None:
             return 0.0
         return -np.einsum("o,oi->i", importances, shares) / len(importances)
@@ -491,16 +493,14 @@ def takes_all(move, n_draws):
     return move.n_cells <= n_draws and move.shared
 
 
-def curves_at(response, table, rows, moves, base, cells):
+def curves_at(response, rows, moves, cells):
     """The response of rows that each move to a few cells of their own.
 
     Parameters
     ----------
     response : Response
-    table : Table
-    rows : ndarray of shape (n_rows,)
+    rows : Rows
     moves : list of Move
-    base : ndarray of shape (n_outputs, n_rows)
     cells : list of ndarray of shape (n_draws, n_rows)
 
     Returns
@@ -511,7 +511,7 @@ def curves_at(response, table, rows, moves, base, cells):
         found = []
         for move, own_cells in zip(moves, cells):
             alone = own_cells[np.newaxis]
-            (outputs,) = response.at_cells(table, rows, [move], base, alone)
+            (outputs,) = response.at_cells(rows, [move], alone)
             found.append(np.ascontiguousarray(outputs.swapaxes(1, 2)))
         return found
     asked, places = [], []
@@ -526,21 +526,21 @@ def curves_at(response, table, rows, moves, base, cells):
         moves_row = np.ones(len(at), dtype=bool)
         again = np.empty(0, dtype=np.intp)
         if move.codes is not None:  # a row moved to its own value is the row itself
-            moves_row = move.codes[rows[at]] != cell
+            moves_row = move.codes[rows.index[at]] != cell
             again = np.flatnonzero(~moves_row)[:ASKED_AGAIN]
         moves_row[again] = True
-        asked.append((rows[at[moves_row]], move, cell[moves_row]))
+        asked.append((rows.index[at[moves_row]], move, cell[moves_row]))
         places.append((at, moves_row, again, place))
     result = []
     for found, (at, moves_row, again, place), c in zip(
-        response.at_several(table, asked), places, cells
+        response.at_several(rows.table, asked), places, cells
     ):
-        known = base[:, at]
+        known = rows.base[:, at]
         before = known[:, again]
         known[:, moves_row] = found
         warn_if_changed(before, known[:, again])
         known[:, again] = before
-        result.append(known[:, place].reshape(len(base), len(rows), len(c)))
+        result.append(known[:, place].reshape(len(known), len(rows), len(c)))
     return result
 
 

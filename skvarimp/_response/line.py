@@ -59,7 +59,7 @@ class StraightLines(Basis):
 
     Parameters
     ----------
-    margins : Margins
+    rows, cells : see `Shape`
     parts : callable
         See `Shape.parts`.
     t : ndarray of shape (n_features, n_outputs or 1, n_cells)
@@ -72,8 +72,8 @@ class StraightLines(Basis):
 
     parallel = True
 
-    def __init__(self, margins, parts, t, s, slope, is_ascending=False):
-        Shape.__init__(self, margins)
+    def __init__(self, rows, cells, parts, t, s, slope, is_ascending=False):
+        Shape.__init__(self, rows, cells)
         self.parts, self.t, self.s, self.slope = parts, t, s, slope
         self.is_ascending = is_ascending
 
@@ -121,7 +121,7 @@ class StraightLines(Basis):
         """The curves of some rows at positions x."""
         t = absolute(x, *self._ends)[:, :, np.newaxis]
         ice = self.slope[..., np.newaxis] * (t - self.s[..., rows, np.newaxis])
-        ice += self.margins.base[..., rows, np.newaxis]
+        ice += self.rows.base[..., rows, np.newaxis]
         return ice
 
     def _of_rows(self, per_line):
@@ -132,7 +132,7 @@ class StraightLines(Basis):
     @cached_property
     def _distances(self):
         """Mean distance of each cell's t from the others'."""
-        chances = self.margins.probabilities[:, np.newaxis]
+        chances = self.cells.probabilities[:, np.newaxis]
         if np.any(chances != chances[0, 0, 0]):
             chances = self.by_value(np.broadcast_to(chances, self.t.shape))
         else:
@@ -140,16 +140,16 @@ class StraightLines(Basis):
         return self.in_own_order(mean_distances(self.ascending, chances))
 
     def pairs(self):
-        mean = np.einsum("bok,bk->bo", self._distances, self.margins.probabilities)
+        mean = np.einsum("bok,bk->bo", self._distances, self.cells.probabilities)
         # the rows may be a block, a part or a partition
-        total = self.margins.weights.sum(axis=-1, keepdims=True)[..., np.newaxis]
+        total = self.rows.weights.sum(axis=-1, keepdims=True)[..., np.newaxis]
         return self._of_rows(mean), np.abs(self.slope) * self._distances * total
 
     def distances(self, offsets=None):
         size = np.abs(self.slope)
         if self.s is self.t and offsets is None:
             return size * self._distances, size * self._distances
-        at, margins = self.s, self.margins
+        at = self.s
         if offsets is not None:
             # a flat line crosses no level
             at = at + offsets / np.where(self.slope == 0, np.inf, self.slope)
@@ -157,18 +157,18 @@ class StraightLines(Basis):
         at, t = (np.broadcast_to(x, (*lines, x.shape[-1])) for x in (at, self.t))
         rows, cells = np.empty(at.shape), np.empty(t.shape)
         for b, o in np.ndindex(at.shape[:2]):
-            rows[b, o] = distances_to(at[b, o], t[b, o], margins.probabilities[b])
-            cells[b, o] = distances_to(t[b, o], at[b, o], margins.weights)
+            rows[b, o] = distances_to(at[b, o], t[b, o], self.cells.probabilities[b])
+            cells[b, o] = distances_to(t[b, o], at[b, o], self.rows.weights)
         rows, cells = size * rows, size * cells
         if offsets is not None:
             rows -= np.abs(offsets)
-            cells -= (np.abs(offsets) @ margins.weights)[..., np.newaxis]
+            cells -= (np.abs(offsets) @ self.rows.weights)[..., np.newaxis]
             still = (size * np.ptp(self.t, axis=-1, keepdims=True) == 0)[..., 0]
             rows[still], cells[still] = 0.0, 0.0  # not even by rounding
         return rows, cells
 
     def squares(self, offsets):
-        p, w = self.margins.probabilities[..., np.newaxis], self.margins.weights
+        p, w = self.cells.probabilities[..., np.newaxis], self.rows.weights
         first = self.t[..., :1]  # a constant stays exactly so
         t, s = self.t - first, self.s - first
         mean = np.matmul(t, p)
@@ -186,20 +186,20 @@ class StraightLines(Basis):
         return np.zeros_like(highest), highest
 
     def deviations(self):
-        return self._of_rows(flatness(self.t, self.margins.multiplicity, "std")), None
+        return self._of_rows(flatness(self.t, self.cells.multiplicity, "std")), None
 
     def variances(self):
-        chances = self.margins.probabilities[..., np.newaxis]
+        chances = self.cells.probabilities[..., np.newaxis]
         t = self.t - self.t[..., :1]  # a constant stays exactly so
         cells = (self.slope * (t - np.matmul(t, chances))) ** 2
         rows = np.repeat(np.matmul(cells, chances), self.s.shape[-1], axis=-1)
-        return rows, cells * self.margins.weights.sum()
+        return rows, cells * self.rows.weights.sum()
 
     def drifts(self):
         first = self.t[..., :1]  # a constant stays exactly so
-        mean = np.matmul(self.t - first, self.margins.probabilities[..., np.newaxis])
+        mean = np.matmul(self.t - first, self.cells.probabilities[..., np.newaxis])
         rows = self.slope * (mean - (self.s - first))
-        return rows, self.sums(self.margins.weights)
+        return rows, self.sums(self.rows.weights)
 
     def sums(self, weights):
         own = np.matmul(self.s, weights[..., np.newaxis])
@@ -230,13 +230,13 @@ class Lines(Basis):
 
     Parameters
     ----------
-    margins, numbers, evaluate, parts, all_rows
+    rows, cells, numbers, evaluate, parts, all_rows
         See `Basis`.
     ascent : Ascent
     """
 
-    def __init__(self, margins, numbers, evaluate, parts, all_rows, ascent):
-        super().__init__(margins, numbers, evaluate, parts, all_rows)
+    def __init__(self, rows, cells, numbers, evaluate, parts, all_rows, ascent):
+        super().__init__(rows, cells, numbers, evaluate, parts, all_rows)
         self.t, self.s, self.crossing = ascent.t, ascent.s, ascent.crossing
 
     @cached_property
@@ -251,7 +251,7 @@ class Lines(Basis):
         for t, by_row in zip(self.t, values[0]):
             order = np.argsort(t)
             functions = np.ascontiguousarray(matrix.take(order, axis=0).T)
-            chances = self.margins.probabilities[0, order]
+            chances = self.cells.probabilities[0, order]
             result.append((order, chances, np.ascontiguousarray(by_row.T), functions))
         return result
 
@@ -262,15 +262,15 @@ class Lines(Basis):
             between = np.diff(functions, axis=1) @ (2.0 * below * (1.0 - below))
             rows[0, o] = np.maximum(between @ values, 0.0)
             # distances of the mean curve, as all rows' curves ascend together
-            mean = (values @ self.margins.weights) @ functions
+            mean = (values @ self.rows.weights) @ functions
             cells[0, o, order] = mean_distances(mean, chances)
         return rows, cells
 
     def distances(self, offsets=None):
-        at, e, weights = self.s, np.zeros_like(self.s), self.margins.weights
+        at, e, weights = self.s, np.zeros_like(self.s), self.rows.weights
         if offsets is not None:
             e = offsets[0]
-            at = self.crossing(self.margins.base[0] + e)
+            at = self.crossing(self.rows.base + e)
         rows, cells = np.empty((1, *self.s.shape)), np.empty((1, *self.t.shape))
         for o, (order, chances, values, functions) in enumerate(self._sorted):
             ascending, by_crossing = self.t[o, order], np.argsort(at[o])

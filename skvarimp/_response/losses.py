@@ -73,11 +73,11 @@ class Loss(RowMean):
         """Draws are of the difference, also where a ratio is wanted."""
         return 1.0 if self.relative else 0.0
 
-    def shares_of_scale(self, walk, scale):
+    def shares_of_scale(self, rows, scale):
         """A row also moves the mean loss that a ratio is divided by."""
         if not self.relative:
             return None
-        return loss_of_rows(self.loss, walk.y, walk.base)[np.newaxis] / scale - 1.0
+        return self._unmoved(rows)[np.newaxis] / scale - 1.0
 
     def reduce(self, shape):
         """The two "outputs" are loss gained and unmoved loss.
@@ -85,24 +85,23 @@ class Loss(RowMean):
         Means of differences: exactly 0 for a feature that changes nothing.
         """
         rows, cells = (per_output.mean(axis=1) for per_output in self.gained(shape))
-        base = np.broadcast_to(self._unmoved(shape.margins), rows.shape)
+        base = np.broadcast_to(self._unmoved(shape.rows), rows.shape)
         return State(np.stack([rows, base], axis=1), cells[:, np.newaxis])
 
     def gained(self, shape):
         """Mean loss gained, over the cells and over the rows, as `Shape.means`."""
-        size = np.abs(self._unmoved(shape.margins)).max() if self.smooth else None
+        size = np.abs(self._unmoved(shape.rows)).max() if self.smooth else None
         return shape.means(self._gains, size)
 
     def _gains(self, chunk):
-        y, base = chunk.margins.y[:, np.newaxis], self._unmoved(chunk.margins)
+        y = chunk.rows.y[:, np.newaxis]
         gains = np.stack([self.loss(y, curves) for curves in chunk.ice])
-        gains -= base[..., np.newaxis]
+        gains -= self._unmoved(chunk.rows)[:, np.newaxis]
         return gains[:, np.newaxis]
 
-    def _unmoved(self, margins):
-        """Loss of the unmoved rows, (1 or n_features, n_rows)."""
-        y = margins.y[:, np.newaxis]
-        return np.stack([self.loss(y, f[..., np.newaxis])[:, 0] for f in margins.base])
+    def _unmoved(self, rows):
+        """Loss of the unmoved rows, (n_rows,)."""
+        return loss_of_rows(self.loss, rows.y, rows.base)
 
     def finish(self, state, sample):
         gains = state.rows[:, :1]
@@ -127,11 +126,11 @@ class SquaredError(Loss):
     needs = "moments"
 
     def gained(self, shape):
-        return shape.squares(self._errors(shape.margins))
+        return shape.squares(self._errors(shape.rows))
 
-    def _errors(self, margins):
-        """Unmoved errors, (1 or n_features, n_outputs, n_rows)."""
-        return self.loss.target(margins.y) - margins.base
+    def _errors(self, rows):
+        """Unmoved errors, (1, n_outputs, n_rows)."""
+        return (self.loss.target(rows.y) - rows.base)[np.newaxis]
 
 
 class AbsoluteError(SquaredError):
@@ -140,7 +139,7 @@ class AbsoluteError(SquaredError):
     needs = "order"
 
     def gained(self, shape):
-        return shape.distances(self._errors(shape.margins))
+        return shape.distances(self._errors(shape.rows))
 
 
 class RowLoss:
@@ -343,18 +342,18 @@ class OwnShare(PartialDependence):
     uses_squares = True
 
     def spread(self, cells, sample):
-        return variance(cells, sample.probabilities)
+        return variance(cells, sample.cells.probabilities)
 
     def slope(self, cells, sample):
-        chances = sample.probabilities
+        chances = sample.cells.probabilities
         return 2.0 * chances[:, np.newaxis] * centred(cells, chances)
 
     def own_influences(self, cells, importances, sample):
         """A row is also donor of its value."""
         through_scale = self.through_scale(importances, sample)
-        if sample.codes is None:
+        if sample.cells.codes is None:
             return through_scale
-        squares = sample.donated(centred(cells, sample.probabilities) ** 2)
+        squares = sample.donated(centred(cells, sample.cells.probabilities) ** 2)
         return through_scale + squares - self.spread(cells, sample)[..., np.newaxis]
 
 

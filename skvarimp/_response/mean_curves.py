@@ -188,18 +188,17 @@ class PartialDependence(WithStatistic):
 
         Sums of differences from the unmoved response: exactly 0 for an unused feature.
         """
-        margins = shape.margins
+        rows = shape.rows
         if shape.parallel:  # the mean curve is each row's: no error
-            return State(cells=shape.sums(margins.weights))
-        n_summed = shape.n_summed or margins.probabilities.shape[1]
-        n_numbers = margins.base.shape[1] * n_summed
-        name, *how = self.kept(margins.rows, margins.weights, n_numbers)
+            return State(cells=shape.sums(rows.weights))
+        n_summed = shape.n_summed or shape.cells.probabilities.shape[1]
+        name, *how = self.kept(rows.place, rows.weights, len(rows.base) * n_summed)
         sums, basis = shape.sums_by_group(*how)
-        cells = shape.sums(margins.weights)
+        cells = shape.sums(rows.weights)
         return State(cells=cells, basis=basis, **{name: sums})
 
-    def kept(self, rows, weights, n_numbers):
-        """How the curves of some rows are kept, of so many numbers each.
+    def kept(self, place, weights, n_numbers):
+        """How the curves of rows at a place are kept, of so many numbers each.
 
         Returns
         -------
@@ -212,8 +211,8 @@ class PartialDependence(WithStatistic):
             n_rows = len(weights)
             return "apart", np.ones(n_rows), np.arange(n_rows), n_rows
         n_groups, (signs, groups) = self.n_kept(n_numbers), self.drawn
-        factors = signs[rows] * weights
-        return "sketch", factors, groups[rows] % n_groups, n_groups
+        factors = signs[place] * weights
+        return "sketch", factors, groups[place] % n_groups, n_groups
 
     @cached_property
     def drawn(self):
@@ -240,7 +239,7 @@ class PartialDependence(WithStatistic):
 
     def finish(self, state, sample):
         importances = self.spread(state.cells, sample) / sample.scale
-        curves = state.cells + sample.level[:, np.newaxis]
+        curves = state.cells + sample.rows.level[:, np.newaxis]
         own = self.own_influences(state.cells, importances, sample)
         if state.sketch is None and state.apart is None:
             psi = np.zeros((*importances.shape, 1))
@@ -280,7 +279,7 @@ class PartialDependence(WithStatistic):
 
     def spread(self, cells, sample):
         """What is asked of mean curves (b, o, k), unscaled."""
-        return flatness(cells, sample.multiplicity, self.statistic)
+        return flatness(cells, sample.cells.multiplicity, self.statistic)
 
     def own_influences(self, cells, importances, sample):
         """Influences by other ways than the rows' own curves, unscaled."""
@@ -288,8 +287,8 @@ class PartialDependence(WithStatistic):
 
     def slope(self, cells, sample):
         """How the spread depends on each value of mean curves; sums to 0 over k."""
-        size = np.abs(sample.base).max(axis=1)
-        return flatness_slope(cells, sample.multiplicity, self.statistic, size)
+        counts = sample.cells.multiplicity
+        return flatness_slope(cells, counts, self.statistic, sample.rows.size)
 
 
 FLAT = 1e-12  # mean differences below, relative to the response's size, are rounding
@@ -400,7 +399,7 @@ class MeanCurve(Reduction):
     def reduce(self, shape):
         if self.primitive == "drifts":
             return super().reduce(shape)
-        return State(cells=shape.sums(shape.margins.weights))
+        return State(cells=shape.sums(shape.rows.weights))
 
     def finish(self, state, sample):
         unknown = np.full(state.cells.shape[:2], np.nan)

@@ -5,7 +5,7 @@ the data and next to those where the response may jump. What reductions make of 
 does not depend on the model: tests compare it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def respond(problem, features):
     Parameters
     ----------
     problem : Problem
-        The rows of its `table`, with `weights` and the model's own outputs `base`.
+        Its `rows` have the model's own outputs as `base`.
     features : list of Feature
 
     Returns
@@ -177,19 +177,18 @@ def probe(response, model, table, problem, features):
         Of these rows.
     features : list of Feature
     """
-    base, weights = problem.base, problem.weights
-    rows = spread_over(len(weights), ROWS)
+    rows = replace(problem.rows, table=table)
     some = list(_some_of_each_size(features))
-    moves = [_probe_move(response, table, weights, feature) for feature in some]
+    moves = [_probe_move(response, rows, feature) for feature in some]
     if response.inside:  # next to the thresholds that lie behind steps
         inner, inner_model, behind, feature_behind = response.inside(table)
         alone = [e for e in map(feature_behind, some) if len(e.columns) == 1]
         if inner.critical_values and alone:
             probe(inner, inner_model, behind, problem, alone)
-    fast = [response.curves(table, rows, move, base[:, rows]) for move in moves]
-    blocks = [(rows, move) for move in moves]
-    own = BlackBoxResponse(model, len(base)).curves_of(table, blocks)
-    _compare_curves(response, moves, fast, own, base[:, rows])
+    few = rows.block(spread_over(len(rows), ROWS))
+    fast = [response.curves(few, move) for move in moves]
+    own = BlackBoxResponse(model, len(rows.base)).curves_of(few, moves)
+    _compare_curves(response, moves, fast, own, few.base)
 
 
 def _some_of_each_size(features):
@@ -221,9 +220,10 @@ def _compare(response, fast, own, size, where):
         raise Difference(gap, size, where)
 
 
-def _probe_move(response, table, weights, feature):
+def _probe_move(response, rows, feature):
     """A few observed values, then critical ones next to where a response may jump."""
-    donors, categorical = _probe_donors(table, weights, feature)
+    table = rows.table
+    donors, categorical = _probe_donors(table, rows.weights, feature)
     k = len(donors)
     values = side_by_side([table.column(j)[donors] for j in feature.columns], k)
     jumps = response.critical_values and values.ndim == 1

@@ -111,46 +111,41 @@ class Outcome:
 
 @dataclass
 class Sample:
-    """What `finish` needs to know of the evaluated rows.
+    """What `finish` needs to know of the evaluated rows and the cells.
 
     Attributes
     ----------
-    weights : ndarray of shape (n_rows,) or (n_features, n_rows)
-        Sum to 1.
-    units : Units
-        The independent rows, for standard errors.
-    base : ndarray of shape (n_outputs, n_rows)
-    codes : ndarray of shape (n_features, n_rows), slice or None
-        The cell of each row's own value; a slice of all cells where row i has cell i.
-        None: rows are not donors of the grid.
-    probabilities, multiplicity : ndarray of shape (n_features, n_cells)
+    rows : Rows
+        All that are evaluated.
+    cells : Cells
     scale : ndarray of shape (n_outputs,)
         What importances are divided by.
-    level : ndarray of shape (n_outputs,)
-        Mean response of the unmoved rows.
     keep_rows : bool
         Whether `Outcome` is to hold the numbers of single rows.
-    parts : ndarray of shape (n_rows,) or None
-        The part of each row, where rows are donors of their own part only.
     directions : callable or None
         Of mean curves over the cells.
+    over_values : callable or None
+        Curves over the cells -> those over the grid's values; None: they are the same.
+    parts : ndarray of shape (n_rows,) or None
+        The part of each row, where rows are donors of their own part only.
+    weights, units : see `Rows`
+        Those of `rows`. Where the cells of sparse columns stand for the rows, theirs:
+        ndarray of shape (n_features, n_cells).
     """
 
-    weights: np.ndarray
-    units: Units
-    base: np.ndarray
-    codes: np.ndarray | slice | None
-    probabilities: np.ndarray
-    multiplicity: np.ndarray
+    rows: object
+    cells: object
     scale: np.ndarray
-    level: np.ndarray
     keep_rows: bool = False
-    parts: np.ndarray | None = None
     directions: object = None
+    over_values: object = None
+    parts: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    units: Units | None = None
 
-    def squared_deviations(self):
-        """Squared deviations of the rows' response from its mean."""
-        return (self.base - self.level[:, np.newaxis]) ** 2
+    def __post_init__(self):
+        if self.weights is None:
+            self.weights, self.units = self.rows.weights, self.rows.units
 
     def as_donors(self, rows, cells):
         """What each row adds to the importance as donor, minus the mean of all donors.
@@ -180,9 +175,10 @@ class Sample:
 
     def donated(self, cells):
         """Give each row the number of its own cell, from numbers (..., n_cells)."""
-        if isinstance(self.codes, slice):
-            return cells[..., self.codes]
-        return np.take_along_axis(cells, self.codes[:, np.newaxis, :], axis=2)
+        codes = self.cells.codes
+        if isinstance(codes, slice):
+            return cells[..., codes]
+        return np.take_along_axis(cells, codes[:, np.newaxis, :], axis=2)
 
     def finished(self, importances, influences, contributions=None, curves=None):
         """`Outcome` with standard errors, of the mean over outputs and of each.
@@ -270,15 +266,15 @@ class Reduction:
         """
         if not self.uses_squares:
             return 0.0
-        squares = sample.squared_deviations() - sample.scale[:, np.newaxis]
+        squares = sample.rows.squared_deviations - sample.scale[:, np.newaxis]
         return -importances[..., np.newaxis] * squares
 
-    def shares_of_scale(self, walk, scale):
+    def shares_of_scale(self, rows, scale):
         """By how much each row moves the scale, as a share of it; None: it is fixed.
 
         Parameters
         ----------
-        walk : Walk
+        rows : Rows
         scale : ndarray of shape (n_outputs,)
 
         Returns
@@ -287,8 +283,7 @@ class Reduction:
         """
         if not self.uses_squares:
             return None
-        squares = (walk.base - walk.level[:, np.newaxis]) ** 2
-        return squares / scale[:, np.newaxis] - 1.0
+        return rows.squared_deviations / scale[:, np.newaxis] - 1.0
 
 
 class RowMean(Reduction):
@@ -312,7 +307,7 @@ class RowMean(Reduction):
         """Means of numbers of the rows, (b, o, 1), and the influences (b, o, i)."""
         theta = np.matmul(rows, sample.weights[..., np.newaxis])
         psi = rows - theta
-        if self.donor_factor and sample.codes is not None:
+        if self.donor_factor and sample.cells.codes is not None:
             # (r_i - theta) + c (d_i - theta)
             psi += self.donor_factor * sample.as_donors(rows, cells)
         return theta, psi

@@ -347,7 +347,7 @@ def _tasks(effort, draws, active, found, left, n_jobs):
         step = effort.step(len(draws.order), _done(found[e]), left // len(active))
         if step is not None:
             steps.setdefault(step, []).append(e)
-    at_once = call_rows(draws.walk.table.n_columns, len(draws.walk.base))
+    at_once = call_rows(draws.walk.rows.table.n_columns, len(draws.walk.rows.base))
     tasks = []
     for (first, last, before, n_draws), features in steps.items():
         at_most = at_once // ((last - first) * n_draws)
@@ -457,18 +457,10 @@ class RowDraws:
             How many rows.
         n_jobs : int or None
         """
-        drawn = np.sort(self.order[:n_drawn])
-        weights = self.walk.weights[drawn]
-        part = replace(
-            self.walk,
-            moves=self.walk.moves.subset(features),
-            rows=drawn,
-            weights=weights / weights.sum(),
-            base=np.ascontiguousarray(self.walk.base[:, drawn]),
-            units=DrawnUnits.of_drawn(self.walk.units, drawn),
-            y=None if self.walk.y is None else self.walk.y[drawn],
-            keep_rows=True,
-        )
+        drawn, rows = np.sort(self.order[:n_drawn]), self.walk.rows
+        some_rows = rows.alone(drawn, DrawnUnits.of_drawn(rows.units, drawn))
+        moves = self.walk.moves.subset(features)
+        part = replace(self.walk, moves=moves, rows=some_rows, keep_rows=True)
         with closing(finished_positions(part, n_jobs)) as arriving:
             for positions, (finished, *others) in arriving:
                 if others:
@@ -479,32 +471,33 @@ class RowDraws:
                     )
                     finished.curves = mean.curves
                 if finished.curves is not None:  # the level is known from all rows
-                    rise = (self.walk.level - part.level)[:, np.newaxis]
+                    rise = (rows.level - some_rows.level)[:, np.newaxis]
                     finished.curves = [curve + rise for curve in finished.curves]
-                yield features[list(positions)], self._of_all(finished, part, drawn)
+                yield features[list(positions)], self._of_all(finished, drawn)
 
-    def _of_all(self, finished, part, drawn):
+    def _of_all(self, finished, drawn):
         """The numbers with the error of drawing, and of all rows if they are kept."""
+        all_weights, units = self.walk.rows.weights, self.walk.rows.units
+        weights = all_weights[drawn] / all_weights[drawn].sum()
         m, n = len(drawn), len(self.order)
         psi, contributions = finished.influences, finished.contributions
         if contributions is None:
             contributions = finished.through_curves
         finished.through_curves = None
-        centred = contributions - (contributions @ part.weights)[:, np.newaxis]
+        centred = contributions - (contributions @ weights)[:, np.newaxis]
         left_out = (1 - m / n) * m / max(m - 1, 1)
-        squares = left_out * with_further((part.weights * centred) ** 2)
+        squares = left_out * with_further((weights * centred) ** 2)
         finished.monte_carlo_errors = np.sqrt(squares)
         finished.n_draws = np.full(len(contributions), m)
         finished.largest_draw = np.abs(contributions).max(axis=1)
-        finished.draw_share = root_mean_square(part.weights)
+        finished.draw_share = root_mean_square(weights)
         # a row that was not drawn has 0, so that the weighted means are not biased
-        often = part.weights / self.walk.weights[drawn]
+        often = weights / all_weights[drawn]
         every = np.zeros((2, len(contributions), n))
         every[:, :, drawn] = often * np.stack([psi, contributions])
         for psi, error in zip(every[0], finished.standard_errors):
-            psi[:] = scaled_influences(psi, self.walk.units, error)
-        errors, units = finished.standard_errors, self.walk.units
-        finished.skewness = units.skewness(every[0], errors)
+            psi[:] = scaled_influences(psi, units, error)
+        finished.skewness = units.skewness(every[0], finished.standard_errors)
         if not self.walk.keep_rows:
             return replace(finished, influences=None, contributions=None, effects=None)
         finished.influences = every[0]

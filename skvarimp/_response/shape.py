@@ -83,50 +83,41 @@ class NeedsValues(Exception):
 
 
 @dataclass
-class Margins:
-    """What is known of the rows and the cells of a block of curves.
+class Cells:
+    """What is known of the cells that some features move through.
 
     Attributes
     ----------
-    base : ndarray of shape (1 or n_features, n_outputs, n_rows)
-        The response of the unmoved rows.
-    weights : ndarray of shape (n_rows,)
-        Row weights; over all blocks they sum to 1.
-    rows : slice
-        Which of the evaluated rows these are.
     probabilities : ndarray of shape (n_features, n_cells)
-    multiplicity : ndarray of shape (n_features, n_cells)
-        How many distinct grid values each cell holds.
-    y : ndarray of shape (n_rows, ...) or None
+    multiplicity : ndarray of shape (n_features, n_cells), default=None
+        How many distinct grid values each cell holds; None: one.
+    codes : ndarray of shape (n_features, n_rows), slice or None
+        The cell of each row's own value; a slice of all cells where row i has cell i.
+        None: not known, or rows are not donors of the grid.
     """
 
-    base: np.ndarray
-    weights: np.ndarray
-    rows: slice
     probabilities: np.ndarray
-    multiplicity: np.ndarray
-    y: np.ndarray | None = None
+    multiplicity: np.ndarray | None = None
+    codes: np.ndarray | slice | None = None
 
-    @property
-    def n_rows(self):
-        """Number of rows."""
-        return len(self.weights)
+    def __post_init__(self):
+        if self.multiplicity is None:
+            self.multiplicity = np.ones_like(self.probabilities)
 
-    def at(self, rows, number):
-        """The margins of some rows, slice or array, with another `rows`."""
-        y = None if self.y is None else self.y[rows]
-        base, weights = self.base[:, :, rows], self.weights[rows]
-        return replace(self, base=base, weights=weights, rows=number, y=y)
+    @classmethod
+    def of(cls, move):
+        """Those of one move, whose values are cells of their own."""
+        return cls(move.probabilities[np.newaxis])
 
-    def part(self, part):
-        """The margins of a slice of the rows."""
-        first = self.rows.start
-        return self.at(part, slice(first + part.start, first + part.stop))
-
-    def parts(self, size):
-        """Yield (slice, `part`) of at most `size` rows each."""
-        for part in even_slices(self.n_rows, size):
-            yield part, self.part(part)
+    def joined(self, cell_of_value):
+        """The cells that each hold several of these, which are values of a grid."""
+        chances = [np.bincount(cell_of_value, p) for p in self.probabilities]
+        sizes = np.bincount(cell_of_value).astype(np.float64)
+        return Cells(
+            np.stack(chances),
+            np.broadcast_to(sizes, (len(chances), len(sizes))),
+            None if self.codes is None else cell_of_value[self.codes],
+        )
 
 
 class Shape:
@@ -134,7 +125,9 @@ class Shape:
 
     Parameters
     ----------
-    margins : Margins
+    rows : Rows
+        Of the block.
+    cells : Cells
 
     Attributes
     ----------
@@ -146,8 +139,8 @@ class Shape:
 
     parallel, n_summed = False, None
 
-    def __init__(self, margins):
-        self.margins = margins
+    def __init__(self, rows, cells):
+        self.rows, self.cells = rows, cells
 
     def parts(self):
         """Yield shapes of some of the rows each that offer more, in the end `Chunk`."""
@@ -193,24 +186,24 @@ class Dense(Shape):
 
     Parameters
     ----------
-    margins : Margins
+    rows, cells : see `Shape`
     ice : ndarray of shape (n_features, n_outputs, n_rows, n_cells)
     """
 
-    def __init__(self, margins, ice):
-        super().__init__(margins)
+    def __init__(self, rows, cells, ice):
+        super().__init__(rows, cells)
         self.ice = ice
 
     def parts(self):
-        n_rows = self.margins.n_rows
+        n_rows = len(self.rows)
         size = max(1, CACHE * n_rows // self.ice.size)
-        for part, margins in self.margins.parts(size):
-            yield Chunk(margins, self.ice[:, :, part])
+        for part in even_slices(n_rows, size):
+            yield Chunk(self.rows.block(part), self.cells, self.ice[:, :, part])
 
     def sums_by_group(self, weights, groups, n_groups):
         """Constant curves stay exactly constant."""
         add = summing(weights, groups, n_groups)
-        base = np.broadcast_to(self.margins.base, self.ice.shape[:3])
+        base = np.broadcast_to(self.rows.base, self.ice.shape[:3])
         sums = np.empty((*base.shape[:2], n_groups, self.ice.shape[3]))
         for at in np.ndindex(*base.shape[:2]):
             sums[at] = add @ self.ice[at]
@@ -234,17 +227,17 @@ class Chunk(Dense):
     @cached_property
     def moved(self):
         """ICE values minus the unmoved response."""
-        return self.ice - self.margins.base[..., np.newaxis]
+        return self.ice - self.rows.base[..., np.newaxis]
 
     @property
     def chances(self):
         """Probabilities that go with the values, of a shape that broadcasts."""
-        return self.margins.probabilities[:, np.newaxis, np.newaxis, :]
+        return self.cells.probabilities[:, np.newaxis, np.newaxis, :]
 
     @property
     def multiplicity(self):
         """Numbers of grid values that go with the values, for `flatness`."""
-        return self.margins.multiplicity
+        return self.cells.multiplicity
 
     def over_cells(self, values):
         """sum_k p[b, k] values[b, o, i, k]."""
@@ -252,7 +245,7 @@ class Chunk(Dense):
 
     def over_rows(self, values):
         """sum_i w[i] values[b, o, i, k]."""
-        return np.matmul(self.margins.weights, values)
+        return np.matmul(self.rows.weights, values)
 
     def distances(self, offsets=None):
         if offsets is None:

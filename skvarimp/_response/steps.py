@@ -293,20 +293,21 @@ class StepCurves(Shape):
 
     Parameters
     ----------
-    margins : Margins
-        Of one feature.
+    rows, cells : see `Shape`
+        The cells are those of one feature.
     steps : Steps
     gap : float
         See `settled`.
     """
 
-    def __init__(self, margins, steps, gap=0.0):
-        Shape.__init__(self, margins)
+    def __init__(self, rows, cells, steps, gap=0.0):
+        Shape.__init__(self, rows, cells)
         self.steps, self.gap = steps, gap
 
     def parts(self):
         for part in self.steps.chunks():
-            yield Pieces(self.margins.part(part), self.steps.part(part), self.gap)
+            rows, steps = self.rows.block(part), self.steps.part(part)
+            yield Pieces(rows, self.cells, steps, self.gap)
 
     def sums(self, weights):
         return self.steps.over_rows(weights)[np.newaxis]
@@ -324,14 +325,14 @@ class Pieces(StepCurves, Chunk):
 
     Parameters
     ----------
-    margins : Margins
+    rows, cells : see `Shape`
     steps : Steps
     gap : float
         See `settled`.
     """
 
-    def __init__(self, margins, steps, gap):
-        super().__init__(margins, steps, gap)
+    def __init__(self, rows, cells, steps, gap):
+        super().__init__(rows, cells, steps, gap)
         self.positions, moved, _ = steps.pieces()
         self.moved = self.values = moved[np.newaxis]
 
@@ -343,23 +344,23 @@ class Pieces(StepCurves, Chunk):
     @property
     def ice(self):
         """The response on each row's pieces, (1, n_outputs, n_rows, n_pieces)."""
-        return settled(self.moved + self.margins.base[..., np.newaxis], self.gap)
+        return settled(self.moved + self.rows.base[..., np.newaxis], self.gap)
 
     @cached_property
     def chances(self):
-        return self._on_pieces(self.margins.probabilities)[np.newaxis, np.newaxis]
+        return self._on_pieces(self.cells.probabilities)[np.newaxis, np.newaxis]
 
     @property
     def multiplicity(self):
         """Number of grid values on each piece, (1, n_rows, n_pieces)."""
-        return self._on_pieces(self.margins.multiplicity)[np.newaxis]
+        return self._on_pieces(self.cells.multiplicity)[np.newaxis]
 
     def over_cells(self, values):
         return np.einsum("boik,boik->boi", values, self.chances)
 
     def over_rows(self, values):
         """A curve is 0 on the cells that its row has not."""
-        n_cells, weights = self.steps.n_cells, self.margins.weights
+        n_cells, weights = self.steps.n_cells, self.rows.weights
         at = self.positions.ravel()
         sums = np.empty((1, values.shape[1], n_cells))
         for o, by_row in enumerate(values[0]):

@@ -2,15 +2,16 @@
 
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
-from skvarimp._data.statistics import Units
 from skvarimp._response.mean_curves import directions
 from skvarimp._response.reductions import Outcome, Sample, State
-from skvarimp._response.shape import Margins, Merging, reduced
+from skvarimp._response.rows import Rows
+from skvarimp._response.shape import Cells, Merging, reduced
 from skvarimp._running.memory import BLOCK, Memo, even_slices, working_bytes
 from skvarimp._running.tasks import in_order, in_threads
 
@@ -24,39 +25,26 @@ class Walk:
     Attributes
     ----------
     response : Response
-    table : Table
-        The donors' rows, all of positive weight.
+    rows : Rows
+        That are evaluated.
     moves : Moves
         Position -> Move.
     reductions : list of list of Reduction
         The reductions of each request; position p belongs to request
         p // n_features.
-    rows : ndarray of shape (n_rows,)
-        The evaluated rows of the table.
-    weights : ndarray of shape (n_rows,)
-        Their weights, summing to 1.
-    base : ndarray of shape (n_outputs, n_rows)
-        The response of the evaluated rows, unmoved.
-    units : Units
-        All rows of all walks together, for standard errors.
-    y : ndarray of shape (n_rows, ...) or None
     scales : list of list of ndarray of shape (n_outputs,)
         What each request's reductions are divided by.
     keep_rows : bool
         Whether the numbers of single rows are wanted, too.
     final : bool
-        Whether all rows are evaluated, and `Walker.run` may give `Outcome`.
+        Whether all rows are evaluated, so that `Walker.run` may see all of them at
+        once.
     """
 
     response: object
-    table: object
+    rows: Rows
     moves: object
     reductions: list
-    rows: np.ndarray
-    weights: np.ndarray
-    base: np.ndarray
-    units: Units
-    y: np.ndarray | None = None
     scales: list = field(default_factory=list)
     keep_rows: bool = False
     final: bool = False
@@ -66,16 +54,6 @@ class Walk:
         """Number of features."""
         return len(self.moves.features)
 
-    @cached_property
-    def size(self):
-        """The largest unmoved response, (n_outputs,)."""
-        return np.abs(self.base).max(axis=1)
-
-    @cached_property
-    def level(self):
-        """The mean unmoved response, (n_outputs,)."""
-        return self.base @ self.weights
-
     def reductions_of(self, position):
         """The reductions wanted at a position."""
         reductions = self.reductions[position // self.n_features]
@@ -84,25 +62,12 @@ class Walk:
         categorical = self.moves.kind(position).categorical
         return [reduction.for_kind(categorical) for reduction in reductions]
 
-    def margins(self, rows, probabilities, multiplicity=None):
-        """`Margins` of some evaluated rows and the cells of some features.
-
-        Rows are a slice, or an array of positions, which are then numbered from 0.
-        """
-        if multiplicity is None:
-            multiplicity = np.ones_like(probabilities)
-        return Margins(
-            self.base[np.newaxis, :, rows],
-            self.weights[rows],
-            rows if isinstance(rows, slice) else slice(0, len(rows)),
-            probabilities,
-            multiplicity,
-            None if self.y is None else self.y[rows],
-        )
+    def scales_of(self, position):
+        """What the reductions wanted at a position are divided by."""
+        return self.scales[position // self.n_features]
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """A part of a walk that is computed in one go.
 
     Attributes
@@ -112,20 +77,31 @@ class Task:
     rows : slice
         Evaluated rows covered.
     finishes : bool
-        Whether `Walker.run` gives an `Outcome` for each reduction, of all rows, and no
-        `State`.
+        Whether they are all rows, of a walk that is `final`, and the numbers are
+        finished where the task runs.
     """
 
     positions: tuple
     rows: slice
-    finishes = False
+    finishes: bool = False
 
 
-@dataclass(frozen=True)
-class ColumnsTask(Task):
-    """Single columns that are reduced together, over all rows, to the end."""
+class Reduced(NamedTuple):
+    """What a task gives.
 
-    finishes = True
+    Attributes
+    ----------
+    positions : tuple of int
+        Moves of one request, with equally many cells.
+    states : list of State
+        One for each reduction, whose arrays have one leading feature for each position.
+    sample : Sample or None
+        What `Reduction.finish` is given; None: that of `sample_of`.
+    """
+
+    positions: tuple
+    states: list
+    sample: Sample | None = None
 
 
 @dataclass(eq=False)
@@ -168,48 +144,36 @@ class Walker:
         return most
 
     def run(self, task):
-        """The merged states of one task.
-
-        Returns
-        -------
-        list of (positions, states)
-            `positions` a tuple of moves with equally many cells, `states` one `State`
-            for each reduction, whose arrays have one leading feature for each position;
-            one `Outcome` for each where the task finishes.
-        """
+        """A list of `Reduced` over the rows of a task."""
         return [
-            ((position,), self.reduced(position, task.rows))
+            Reduced((position,), self.reduced(position, task.rows))
             for position in task.positions
         ]
 
     def reduced(self, position, rows):
         """States of a position's reductions over some of the evaluated rows."""
-        walk, move = self.walk, self.walk.moves[position]
-        reductions = walk.reductions_of(position)
+        move, block = self.walk.moves[position], self.walk.rows.block(rows)
+        reductions = self.walk.reductions_of(position)
         if move.parts is None:
-            return self.reduced_along(move, rows, reductions)
+            return self.reduced_along(move, block, reductions)
         found = [
-            (self.reduced_along(part_move, rows.start + at, reductions), at, cells)
-            for part_move, at, cells in move.parts.split(move, walk.rows[rows])
+            (self.reduced_along(part_move, block.block(at), reductions), at, cells)
+            for part_move, at, cells in move.parts.split(move, block.index)
         ]
         every, places, cells = zip(*found)
-        sizes = rows.stop - rows.start, move.n_cells
         return [
             State(
-                _at_places([state.rows for state in states], places, sizes[0]),
-                _at_places([state.cells for state in states], cells, sizes[1]),
+                _at_places([state.rows for state in states], places, len(block)),
+                _at_places([state.cells for state in states], cells, move.n_cells),
             )
             for states in zip(*every)
         ]
 
-    def reduced_along(self, move, rows, reductions, multiplicity=None):
-        """States of some evaluated rows that all go through the cells of a move."""
-        walk = self.walk
-        margins = walk.margins(rows, move.probabilities[np.newaxis], multiplicity)
+    def reduced_along(self, move, rows, reductions):
+        """States of some `Rows` that all go through the cells of a move."""
         merging = [Merging() for _ in reductions]
-        shapes = self.response.shapes(walk.table, walk.rows[rows], move, margins)
-        for shape in shapes:
-            all_rows = shape.margins.n_rows == len(walk.rows)
+        for shape in self.response.shapes(rows, move):
+            all_rows = len(shape.rows) == len(self.walk.rows)
             for merger, state in zip(merging, reduced(reductions, shape)):
                 # the next block may have another basis
                 merger.add(state if all_rows else state.on_cells())
@@ -234,32 +198,24 @@ def run_task(task, walker):
     # page by page for the next block of curves. After it has freed one block of 32 MB,
     # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
     np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
-    return walker.run(task)
+    found = walker.run(task)
+    return [finished(walker.walk, one) for one in found] if task.finishes else found
 
 
-def finished(walk, result):
-    """The numbers of some positions of one request, from their merged states.
-
-    Parameters
-    ----------
-    walk : Walk
-    result : (tuple of int, list of State)
-
-    Returns
-    -------
-    (tuple of int, list of Outcome)
-    """
-    positions, states = result
-    moves = [walk.moves[p] for p in positions]
-    scales = walk.scales[positions[0] // walk.n_features]
-    cells, numbers = states[0].cell_of_value, []
-    sample = sample_of(walk, moves, scales[0], cells)
+def finished(walk, found):
+    """The positions of a `Reduced` of all rows, and the `Outcome` of each reduction."""
+    positions, states, sample = found
+    scales = walk.scales_of(positions[0])
+    if sample is None:
+        moves, cells = [walk.moves[p] for p in positions], states[0].cell_of_value
+        sample = sample_of(walk, moves, scales[0], cells)
+    numbers = []
     for state, reduction, scale in zip(
         states, walk.reductions_of(positions[0]), scales
     ):
         outcome = reduction.finish(state, replace(sample, scale=scale))
-        if cells is not None and outcome.curves is not None:
-            outcome = replace(outcome, curves=outcome.curves[..., cells])
+        if sample.over_values is not None and outcome.curves is not None:
+            outcome = replace(outcome, curves=sample.over_values(outcome.curves))
         numbers.append(outcome)
     return positions, numbers
 
@@ -270,32 +226,22 @@ def sample_of(walk, moves, scale, cell_of_value=None):
     Where one cell of a state holds several values of the grid, it is over the
     cells.
     """
-    size, level = walk.size, walk.level
-    orders = [move.order for move in moves]
-    known = partial(directions, orders, size, cell_of_value)
-    probabilities = np.stack([move.probabilities for move in moves])
-    multiplicity = np.ones_like(probabilities)
-    codes, parts = None, moves[0].parts
+    rows, parts = walk.rows, moves[0].parts
+    cells = Cells(np.stack([move.probabilities for move in moves]))
     if all(move.own_cells is not None for move in moves):
-        codes = np.stack([move.own_cells[walk.rows] for move in moves])
+        cells.codes = np.stack([move.own_cells[rows.index] for move in moves])
+    over_values = None
     if cell_of_value is not None:
-        chances = [np.bincount(cell_of_value, p) for p in probabilities]
-        probabilities = np.stack(chances)
-        sizes = np.bincount(cell_of_value).astype(np.float64)
-        multiplicity = np.broadcast_to(sizes, probabilities.shape)
-        codes = None if codes is None else cell_of_value[codes]
+        cells = cells.joined(cell_of_value)
+        over_values = partial(np.take, indices=cell_of_value, axis=-1)
     return Sample(
-        walk.weights,
-        walk.units,
-        walk.base,
-        codes,
-        probabilities,
-        multiplicity,
+        rows,
+        cells,
         scale,
-        level,
         walk.keep_rows,
-        None if parts is None else parts.of_row[walk.rows],
-        directions=known,
+        partial(directions, [move.order for move in moves], rows.size, cell_of_value),
+        over_values,
+        None if parts is None else parts.of_row[rows.index],
     )
 
 
@@ -351,38 +297,39 @@ def merged_states(walk, n_jobs=None):
     There is one state per reduction. The walk is not `final`.
     """
     with closing(_arriving(walk, n_jobs)) as arriving:
-        for (position,), states in chain.from_iterable(found for _, found in arriving):
-            yield position, [state.on_values() for state in states]
+        for found in chain.from_iterable(found for _, found in arriving):
+            (position,) = found.positions
+            yield position, [state.on_values() for state in found.states]
 
 
 def _arriving(walk, n_jobs):
     """Yield each task and what it is the last to bring, an iterable.
 
-    That is (positions, merged states), or outcomes where the task finishes.
+    That is `Reduced` of all rows, or what `finished` makes of it.
     """
     walker, prefer = walk.response.walker(walk), walk.response.prefer
     tasks, waiting = walker.tasks(), {}
     with closing(in_order(run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
         for task, results in arriving:
-            n_rows = task.rows.stop - task.rows.start
             if not task.finishes:
+                n_rows = task.rows.stop - task.rows.start
                 results = _complete(waiting, results, len(walk.rows), n_rows)
             yield task, results
 
 
 def _complete(waiting, results, n_all, n_rows):
-    """Yield (positions, merged states) where a block of rows is the last.
+    """Yield merged `Reduced` where a block of rows is the last.
 
     Parameters
     ----------
     waiting : dict
         Positions -> how many rows are left, and the `Merging` of each state.
-    results : list of (positions, states)
+    results : list of Reduced
         Of the block.
     n_all, n_rows : int
         Of all blocks together, and of this one.
     """
-    for positions, states in results:
+    for positions, states, _ in results:
         new = n_all, [Merging() for _ in states]
         n_left, merging = waiting.pop(positions, new)
         for merger, state in zip(merging, states):
@@ -390,4 +337,4 @@ def _complete(waiting, results, n_all, n_rows):
         if n_left > n_rows:
             waiting[positions] = n_left - n_rows, merging
         else:
-            yield positions, [merger.merged() for merger in merging]
+            yield Reduced(positions, [merger.merged() for merger in merging])

@@ -47,13 +47,11 @@ def check_curves(model, X, method="auto", features=None):
     features = resolve_features(features, table.names, table.n_columns)
     fast = problem.response(features)  # any warning would be an error
     assert not fast.path.startswith("black box"), fast.path
-    slow, rows = BlackBoxResponse(problem.model, len(base)), np.arange(table.n_samples)
+    slow, rows = BlackBoxResponse(problem.model, len(base)), problem.rows
     largest = 0.0
     for feature in features:
         move = make_move(table, problem.weights, feature, "all")
-        gap = fast.curves(table, rows, move, base) - slow.curves(
-            table, rows, move, base
-        )
+        gap = fast.curves(rows, move) - slow.curves(rows, move)
         largest = max(largest, np.abs(gap).max())
     scale = np.abs(base).max() + np.ptp(base)
     assert largest <= max(fast.rounding, 1e-12) * scale

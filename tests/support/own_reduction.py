@@ -20,6 +20,6 @@ class SquaredPairs(Observed):
         def powers(chunk):
             return np.concatenate([chunk.moved, chunk.moved**2], axis=1)
 
-        rows, _ = shape.means(powers, np.square(shape.margins.base).max())
+        rows, _ = shape.means(powers, np.square(shape.rows.base).max())
         first, second = np.split(rows, 2, axis=1)
         return State(2.0 * (second - first**2))

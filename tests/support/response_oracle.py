@@ -72,17 +72,15 @@ class RememberedCurves(BlackBoxResponse):
         super().__init__(problem.model, len(problem.base))
         self._problem, self._known = problem, {}
 
-    def curves(self, table, rows, move, base):
+    def curves(self, rows, move):
         """See `Response.curves`."""
-        assert table is self._problem.table
+        assert rows.table is self._problem.table
         donors = None if move.donors is None else move.donors.tobytes()
         own = move.codes is None
         key = move.feature, donors, own, repr(np.asarray(move.values).tolist())
         if key not in self._known:
-            every = np.arange(table.n_samples)
-            of_every = super().curves(table, every, move, self._problem.base)
-            self._known[key] = of_every
-        return self._known[key][:, rows]
+            self._known[key] = super().curves(self._problem.rows, move)
+        return self._known[key][:, rows.index]
 
 
 def problem_of(model, X, weights=None, method="auto"):
@@ -111,14 +109,12 @@ def check_response(problem, fast, features=None, grids=None, n_full=1):
     features = resolve_features(features, table.names, table.n_columns)
     grids = ["all", 4] if grids is None else grids
     size = np.abs(problem.base).max() + np.ptp(problem.base)
-    rows = np.arange(table.n_samples)
     for feature in features:
         move = make_move(table, problem.weights, feature, grids[0])
-        a = fast.curves(table, rows, move, problem.base)
-        b = slow.curves(table, rows, move, problem.base)
+        a, b = fast.curves(problem.rows, move), slow.curves(problem.rows, move)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
-        a = fast.mean_curves(table, rows, problem.weights, move, problem.base)
-        b = slow.mean_curves(table, rows, problem.weights, move, problem.base)
+        a = fast.mean_curves(problem.rows, move)
+        b = slow.mean_curves(problem.rows, move)
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12 * size)
     for some, asked in walks_asked(problem, features, grids, n_full):
         with np.errstate(divide="ignore", invalid="ignore"):  # ratios to a loss of 0
@@ -152,7 +148,6 @@ def _same_states(problem, fast, slow, features, asked):
     from dataclasses import replace
 
     rows = np.arange(1, problem.table.n_samples, 2)
-    weights = problem.weights[rows] / problem.weights[rows].sum()
     size = np.abs(problem.base).max() + np.ptp(problem.base)
     found = []
     for response in (fast, slow):
@@ -160,12 +155,9 @@ def _same_states(problem, fast, slow, features, asked):
         wanted = [[r for r in asked[0].reductions[:3]]]
         part = replace(
             walk,
-            rows=rows,
-            weights=weights,
-            base=problem.base[:, rows],
+            rows=replace(walk.rows.alone(rows, problem.units), y=None),
             reductions=wanted,
             scales=[asked[0].scales[:3]],
-            y=None,
         )
         states = {}
         for p, of_position in merged_states(part):

@@ -32,7 +32,7 @@ from skvarimp._measures.firm.estimate import (
 from skvarimp._measures.firm.features import Values, with_functions
 from skvarimp._measures.firm.gaussian import WAY_OUT, gaussian_estimates
 from skvarimp._measures.response_importance import warn_stopped
-from skvarimp._measures.rows import Rows, constant_columns, fingerprint, store_rows
+from skvarimp._measures.rows import KeptRows, constant_columns, fingerprint, store_rows
 from skvarimp._models.gradients import linear_coefficients
 from skvarimp._models.labels import as_columns, encoded, indicators
 from skvarimp._models.model import (
@@ -286,7 +286,7 @@ default="auto"
                 "callback stopped the fit."
             )
             influences = np.full((table.n_samples, len(results.importances)), np.nan)
-        rows = Rows(influences, None, scores.units, kept, fingerprint(table))
+        rows = KeptRows(influences, None, scores.units, kept, fingerprint(table))
         store_rows(self, replace(rows, constant=constant_columns(table)))
 
     def _model(self, estimator, y):

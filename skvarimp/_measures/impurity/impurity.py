@@ -36,7 +36,7 @@ from skvarimp._measures.impurity.rows import (
     rows_in_trees,
 )
 from skvarimp._measures.impurity.tree_reader import not_trees
-from skvarimp._measures.rows import Rows, constant_columns, fingerprint, store_rows
+from skvarimp._measures.rows import KeptRows, constant_columns, fingerprint, store_rows
 from skvarimp._models.model import names_in, target_names
 from skvarimp._models.registry import unwrapped
 from skvarimp._running.guards import no_overflow, whole_fit
@@ -380,7 +380,7 @@ class ImpurityImportance(BaseImportance):
             influences, rows = np.zeros((2, len(places), table.n_columns))
             influences[:, credit.columns] = credit.influences
             rows[:, credit.columns] = credit.rows
-            found = Rows(influences, rows, units, kept, fingerprint(some))
+            found = KeptRows(influences, rows, units, kept, fingerprint(some))
             store_rows(self, replace(found, constant=constant_columns(some)))
 
     def _store_earned(self, columns, totals, errors_of_columns, units, y):

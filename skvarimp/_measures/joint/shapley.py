@@ -245,7 +245,7 @@ default="auto"
         if game.coalitions is None:
             with budget().reading(game.rows_of_repeat):
                 game.coalitions = problem.response(features).coalitions(
-                    problem.table, problem.weights, problem.base, features
+                    problem.rows, features
                 )
         return game
 

@@ -181,33 +181,27 @@ class MeanCurves:
     ----------
     response : Response
         Serves the pairs' columns jointly.
-    table : Table
-    weights : ndarray of shape (n_samples,)
-    base : ndarray of shape (n_outputs, n_samples)
+    rows : Rows
     n_columns : int
         How many columns move at once, at most.
-    rows : ndarray of int, default=None
-        Those of the table that the means are over; None: all.
+    some : ndarray of int, default=None
+        Those of the rows that the means are over; None: all.
     """
 
-    def __init__(self, response, table, weights, base, n_columns, rows=None):
-        self.table, self.weights, self.base = table, weights, base
-        if rows is None:
-            rows = np.arange(len(weights))
-        else:
-            weights = weights[rows] / weights[rows].sum()
-            base = np.ascontiguousarray(base[:, rows])
-        self.of = response.averaged(table, rows, weights, base, n_columns)
+    def __init__(self, response, rows, n_columns, some=None):
+        self.rows = rows
+        self.of = response.averaged(
+            rows if some is None else rows.alone(some), n_columns
+        )
 
     @classmethod
-    def over(cls, problem, features, n_columns, rows=None):
+    def over(cls, problem, features, n_columns, some=None):
         """The curves of features over the rows of a `Problem`, or over some of them."""
-        response, table = problem.response(features), problem.table
-        return cls(response, table, problem.weights, problem.base, n_columns, rows)
+        return cls(problem.response(features), problem.rows, n_columns, some)
 
     def observed(self, feature):
         """A feature's move through its observed values, and its mean curve."""
-        move = make_move(self.table, self.weights, feature, "all")
+        move = make_move(self.rows.table, self.rows.weights, feature, "all")
         return move, self.of(move)
 
     def on_grid(self, first, second):
@@ -248,7 +242,7 @@ def joint_dependence(plan, request):
     """
     problem, features, pairs = plan.problem, plan.features, plan.own
     joint = [together([features[j], features[k]]) for j, k in pairs]
-    curves = MeanCurves.over(problem, joint, n_columns=2, rows=plan.rows)
+    curves = MeanCurves.over(problem, joint, n_columns=2, some=plan.rows)
     level = problem.base @ problem.weights
     moves = {}
     for e in {e for pair in pairs for e in pair}:
@@ -331,12 +325,12 @@ class JointH:
         move, joint = self.curves.observed(together(members))
         sizes = np.where(np.arange(len(parts)) < len(members), 1, 2)
         smaller = [(size, part[:, move.donors]) for size, part in zip(sizes, parts)]
-        response = variance(self.curves.base, self.curves.weights)
+        response = variance(self.curves.rows.base, self.curves.rows.weights)
         return friedman_h(joint, len(members), smaller, move.probabilities, response)
 
     def left(self, singles):
         """Share of the variance that the sum of the F of all features leaves."""
-        weights, base = self.curves.weights, self.curves.base
+        weights, base = self.curves.rows.weights, self.curves.rows.base
         rest = variance(base - sum(singles), weights)
         return divided(rest, variance(base, weights))
 
@@ -396,12 +390,12 @@ class OverallInteraction(Reduction):
     uses_squares = True
 
     def reduce(self, shape):
-        size = np.abs(shape.margins.base).max()
+        size = np.abs(shape.rows.base).max()
         return State(*shape.means(lambda chunk: chunk.moved, size))
 
     def finish(self, state, sample):
         own = sample.donated(state.cells)
         rest = state.rows + own
         rest -= (rest @ sample.weights)[..., np.newaxis]
-        total = sample.squared_deviations() @ sample.weights
+        total = sample.rows.squared_deviations @ sample.weights
         return Outcome(np.sqrt(divided(rest**2 @ sample.weights, total)))

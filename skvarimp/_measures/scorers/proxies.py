@@ -99,9 +99,7 @@ class Responses:
         if cost > len(moves) * donors.size * response.call_cost():
             return None
         cells = np.stack([move.codes[donors] for move in moves])
-        return response.at_cells(
-            problem.table, np.arange(n), moves, problem.base, cells
-        )
+        return response.at_cells(problem.rows, moves, cells)
 
 
 # Scores that rounding of the outputs changes by rounding only. Others, such as the area

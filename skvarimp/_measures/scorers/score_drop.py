@@ -6,7 +6,7 @@ import numpy as np
 
 from skvarimp._data.statistics import divided
 from skvarimp._measures.rows import (
-    Rows,
+    KeptRows,
     SampleUnits,
     constant_columns,
     fingerprint,
@@ -96,7 +96,7 @@ class ScoresLost:
         units = SampleUnits(N_PAIRS, weights, weights, of_rows=problem.units)
         seen = fingerprint(problem.table)
         constant = constant_columns(problem.table)
-        found = Rows(influences.T, None, units, problem.kept, seen)
+        found = KeptRows(influences.T, None, units, problem.kept, seen)
         return replace(found, constant=constant)
 
     def lend_response(self):

@@ -16,7 +16,7 @@ from skvarimp._models.links import InverseTransform
 from skvarimp._models.transformers import is_monotone
 from skvarimp._response.contract import Response
 from skvarimp._response.responses.many_columns import line_batches, values_of
-from skvarimp._response.responses.scores import ScoreResponse, own_cells
+from skvarimp._response.responses.scores import ScoreResponse, unmoved_kept
 from skvarimp._response.steps import Steps, settled
 from skvarimp._running.guards import users_code
 from skvarimp._running.memory import Memo
@@ -49,13 +49,14 @@ class CombinedResponse(ScoreResponse):
             # an inverse like exp turns errors of its argument into relative ones
             self.rounding *= 10
 
-    def _unmoved(self, table, rows):
-        """The members' outputs at unmoved rows, a list of (n_outputs, n_rows)."""
+    def _of_members(self, rows):
+        """The rows as each member sees them, with its own outputs."""
 
         def ask():
-            return [model(table.copy()).T for model in self.models]
+            return [model(rows.table.copy()).T for model in self.models]
 
-        return [own[:, rows] for own in self._outputs.get(table, ask)]
+        every = self._outputs.get(rows.table, ask)
+        return [replace(rows, base=own[:, rows.index]) for own in every]
 
     def critical_values(self, column):
         """Those of all members, see `Response`."""
@@ -66,28 +67,27 @@ class CombinedResponse(ScoreResponse):
         """The members know."""
         return True
 
-    def curves(self, table, rows, move, base):
+    def curves(self, rows, move):
         """Unmoved where no member's output moves."""
-        scores = self.scores(table, rows, move)
-        unmoved = np.concatenate(self._unmoved(table, rows))
+        scores = self.scores(rows, move)
+        unmoved = np.concatenate([own.base for own in self._of_members(rows)])
         still = np.all(scores == unmoved[:, :, np.newaxis], axis=0)
-        cells = np.arange(move.n_cells)
-        ice = self.linked(scores, table, rows[:, np.newaxis], move, cells)
-        if (own := own_cells(rows, move)) is not None:
-            ice[own] = base
-        return np.where(still, base[:, :, np.newaxis], ice)
+        index, cells = rows.index[:, np.newaxis], np.arange(move.n_cells)
+        ice = self.linked(scores, rows.table, index, move, cells)
+        ice = unmoved_kept(ice, rows, move)
+        return np.where(still, rows.base[:, :, np.newaxis], ice)
 
     def steps(self, table, move):
         """The function is evaluated once per piece."""
         each = [member.steps(table, move) for member in self.members]
         if any(steps is None for steps in each):
             return None
-        return partial(self._steps, each, table, move)
+        return partial(self._steps, each, move)
 
-    def _steps(self, each, table, move, rows, base):
-        unmoved = self._unmoved(table, rows)
-        together = [steps(rows, own) for steps, own in zip(each, unmoved)]
-        steps = Steps.together(together)
+    def _steps(self, each, move, rows):
+        of_members = self._of_members(rows)
+        steps = Steps.together([steps(own) for steps, own in zip(each, of_members)])
+        unmoved = [own.base for own in of_members]
         ends = np.cumsum([len(own) for own in unmoved])[:-1]
         unmoved = np.concatenate(unmoved)
 
@@ -95,25 +95,25 @@ class CombinedResponse(ScoreResponse):
             scores = unmoved[:, row] + moved
             for member, own in zip(self.members, np.split(scores, ends)):
                 settled(own, member.gap)
-            values = self.linked(scores, table, rows[row], move, cells)
-            values -= base[:, row]
+            values = self.linked(scores, rows.table, rows.index[row], move, cells)
+            values -= rows.base[:, row]
             values[:, ~moved.any(axis=0)] = 0.0
             return values
 
         return steps.mapped(linked)
 
-    def at_cells(self, table, rows, moves, base, cells):
-        each = zip(self.members, self._unmoved(table, rows))
-        outputs = [m.at_cells(table, rows, moves, own, cells) for m, own in each]
+    def at_cells(self, rows, moves, cells):
+        each = zip(self.members, self._of_members(rows))
+        outputs = [member.at_cells(own, moves, cells) for member, own in each]
         scores = np.concatenate(outputs, axis=1)
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
-            result[m] = self.linked(scores[m], table, rows, move, cells[m])
+            result[m] = self.linked(scores[m], rows.table, rows.index, move, cells[m])
         return result
 
-    def scores(self, table, rows, move):
-        each = zip(self.members, self._unmoved(table, rows))
-        return np.concatenate([m.curves(table, rows, move, own) for m, own in each])
+    def scores(self, rows, move):
+        each = zip(self.members, self._of_members(rows))
+        return np.concatenate([member.curves(own, move) for member, own in each])
 
     def call_cost(self):
         return sum(member.call_cost() for member in self.members) + self.more_outputs
@@ -265,42 +265,43 @@ class ColumnwiseResponse(Response):
         behind = self.transformed
         return self.inner, behind.model, behind.of(table), behind.feature
 
-    def _behind(self, table, *moves):
-        """A table and moves as the inner response sees them."""
-        behind = self.transformed.of(table)
-        return behind, *(self.transformed.move(table, behind, m) for m in moves)
+    def _behind(self, rows, *moves):
+        """Rows and moves as the inner response sees them."""
+        behind = self.transformed.of(rows.table)
+        moves = [self.transformed.move(rows.table, behind, move) for move in moves]
+        return replace(rows, table=behind), *moves
 
-    def curves(self, table, rows, move, base):
-        behind, move = self._behind(table, move)
-        return self.inner.curves(behind, rows, move, base)
+    def curves(self, rows, move):
+        return self.inner.curves(*self._behind(rows, move))
 
-    def at_cells(self, table, rows, moves, base, cells):
-        behind, *moves = self._behind(table, *moves)
-        return self.inner.at_cells(behind, rows, moves, base, cells)
+    def at_cells(self, rows, moves, cells):
+        behind, *moves = self._behind(rows, *moves)
+        return self.inner.at_cells(behind, moves, cells)
 
     def steps(self, table, move):
-        return self.inner.steps(*self._behind(table, move))
-
-    def mean_curves(self, table, rows, weights, move, base):
-        behind, move = self._behind(table, move)
-        return self.inner.mean_curves(behind, rows, weights, move, base)
-
-    def averaged(self, table, rows, weights, base, n_columns):
         behind = self.transformed.of(table)
-        averaged = self.inner.averaged(behind, rows, weights, base, n_columns)
-        return partial(self._averaged, averaged, table, behind)
+        moved = self.transformed.move(table, behind, move)
+        steps = self.inner.steps(behind, moved)
+        return steps and (lambda rows: steps(replace(rows, table=behind)))
 
-    def coalitions(self, table, weights, base, features):
+    def mean_curves(self, rows, move):
+        return self.inner.mean_curves(*self._behind(rows, move))
+
+    def averaged(self, rows, n_columns):
+        (behind,) = self._behind(rows)
+        averaged = self.inner.averaged(behind, n_columns)
+        return partial(self._averaged, averaged, rows.table, behind.table)
+
+    def coalitions(self, rows, features):
         features = [self.transformed.feature(feature) for feature in features]
-        behind = self.transformed.of(table)
-        return self.inner.coalitions(behind, weights, base, features)
+        return self.inner.coalitions(*self._behind(rows), features)
 
     def _averaged(self, averaged, table, behind, move):
         return averaged(self.transformed.move(table, behind, move))
 
     def walker(self, walk):
         """The inner response walks behind the steps."""
-        behind = self.transformed.of(walk.table)
-        moves = TransformedMoves(walk.moves, walk.table, self.transformed, behind)
-        inner = replace(walk, response=self.inner, table=behind, moves=moves)
+        (rows,), table = self._behind(walk.rows), walk.rows.table
+        moves = TransformedMoves(walk.moves, table, self.transformed, rows.table)
+        inner = replace(walk, response=self.inner, rows=rows, moves=moves)
         return self.inner.walker(inner)

@@ -13,8 +13,8 @@ from skvarimp._data.table import SparseTable
 from skvarimp._response.mean_curves import directions_of
 from skvarimp._response.reductions import Sample
 from skvarimp._response.responses.scores import ColumnsWalker
-from skvarimp._response.shape import Dense, reduced
-from skvarimp._response.walk import finished
+from skvarimp._response.shape import Cells, Dense, reduced
+from skvarimp._response.walk import Reduced
 from skvarimp._running.memory import CACHE, slices
 
 MOST_VALUES = 8  # of a column that goes with others
@@ -118,9 +118,9 @@ class FewValuesWalker(ColumnsWalker):
         walk, columns = self.walk, self.columns_of(features)
         every_value = isinstance(walk.moves.grids[request], str)
         every_value = every_value and walk.moves.grids[request] == "all"
-        if not every_value or not isinstance(walk.table, SparseTable):
+        if not every_value or not isinstance(walk.rows.table, SparseTable):
             return
-        counts = numbers_of_values(walk.table.csc)[columns]
+        counts = numbers_of_values(walk.rows.table.csc)[columns]
         for n_cells in range(1, MOST_VALUES + 1):
             alike = features[counts == n_cells]
             each = self.response.n_outputs * len(walk.rows) * n_cells
@@ -128,36 +128,25 @@ class FewValuesWalker(ColumnsWalker):
                 yield alike[part]
 
     def reduced_columns(self, positions, columns):
-        walk, response = self.walk, self.response
-        few = FewValues.of(walk.table.csc, columns)
-        curves = response.curves_of_few_values(walk.table, few, walk.base)
+        walk, rows = self.walk, self.walk.rows
+        few = FewValues.of(rows.table.csc, columns)
+        curves = self.response.curves_of_few_values(rows, few)
         if curves is None:  # the link is in doubt: the model is asked, move by move
-            rows = slice(0, len(walk.rows))
-            return [finished(walk, ((p,), self.reduced(p, rows))) for p in positions]
-        probabilities = few.probabilities(walk.weights)
-        margins = walk.margins(slice(0, len(walk.rows)), probabilities)
-        reductions = walk.reductions_of(positions[0])
+            for position in positions:
+                states = self.reduced(position, slice(0, len(rows)))
+                yield Reduced((position,), states)
+            return
+        cells = Cells(few.probabilities(rows.weights), None, few.codes)
         ordered = np.array([walk.moves.kind(p).ordered for p in positions])
 
         def directions(mean_curves):
-            found = directions_of(mean_curves, probabilities[:, np.newaxis], walk.size)
+            chances = cells.probabilities[:, np.newaxis]
+            found = directions_of(mean_curves, chances, rows.size)
             return np.where(ordered[:, np.newaxis], found, np.nan)
 
-        outcomes = []
-        scales = walk.scales[positions[0] // walk.n_features]
-        states = reduced(reductions, Dense(margins, curves))
-        for reduction, state, scale in zip(reductions, states, scales):
-            sample = Sample(
-                walk.weights,
-                walk.units,
-                walk.base,
-                few.codes,
-                probabilities,
-                margins.multiplicity,
-                scale,
-                walk.level,
-                walk.keep_rows,
-                directions=directions,
-            )
-            outcomes.append(reduction.finish(state, sample))
-        return [(positions, outcomes)]
+        scale, *_ = walk.scales_of(positions[0])
+        sample = Sample(rows, cells, scale, walk.keep_rows, directions)
+        reductions = walk.reductions_of(positions[0])
+        yield Reduced(
+            positions, reduced(reductions, Dense(rows, cells, curves)), sample
+        )

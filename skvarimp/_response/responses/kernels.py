@@ -59,24 +59,24 @@ class KernelResponse(ScoreResponse):
         self.dual, self.intercept = form.dual, form.intercept
         self.numbers_per_cell = TYPICAL_NODES * self.n_scores
 
-    def scores_at(self, table, rows, columns, values):
-        at, basis = self.nodes_of(table, columns, values)
+    def scores_at(self, rows, columns, values):
+        at, basis = self.nodes_of(columns, values)
         if basis is None:
-            return self.scores_one_by_one(table, rows, columns, values)
-        scores = self.scores_one_by_one(table, rows, columns, at)
+            return self.scores_one_by_one(rows, columns, values)
+        scores = self.scores_one_by_one(rows, columns, at)
         return np.matmul(scores, basis.T)
 
-    def scores_of_cells(self, table, rows, columns, values):
+    def scores_of_cells(self, rows, columns, values):
         flat = values.reshape(-1, len(columns))
-        at, basis = self.nodes_of(table, columns, flat)
+        at, basis = self.nodes_of(columns, flat)
         if basis is not None and len(at) <= NODES_A_CELL * len(values):
-            scores = self.scores_one_by_one(table, rows, columns, at)
+            scores = self.scores_one_by_one(rows, columns, at)
             basis = basis.reshape(*values.shape[:2], len(at))
             return np.einsum("qin,tin->qti", scores, basis)
-        S = self.form.support_like(table.take([0]).numeric())
+        S = self.form.support_like(rows.table.take([0]).numeric())
         scores = np.empty((self.n_scores, *values.shape[:2]))
         for part in slices(len(rows), self.dual.shape[1], CACHE):
-            X = table.take(rows[part]).numeric()
+            X = rows.table.take(rows.index[part]).numeric()
             others = self.kernel.others(X, S, columns)
             for t, own in enumerate(values[:, part]):
                 moved = self.kernel.moved(own, S, columns)
@@ -87,30 +87,30 @@ class KernelResponse(ScoreResponse):
                 scores[:, t, part] = self.dual @ kernel.T
         return scores + self.intercept[:, np.newaxis, np.newaxis]
 
-    def scores_one_by_one(self, table, rows, columns, values):
+    def scores_one_by_one(self, rows, columns, values):
         """Compute scores at each of the values; arguments as of `scores_at`."""
         scores = np.empty((self.n_scores, len(rows), len(values)))
         scores[:] = self.intercept[:, np.newaxis, np.newaxis]
-        for part, cells, sums_of in self._parts(table, rows, columns, values):
+        for part, cells, sums_of in self._parts(rows, columns, values):
             scores[:, part, cells] += sums_of(None)
         return scores
 
-    def mean_curves(self, table, rows, weights, move, base):
+    def mean_curves(self, rows, move):
         """O((n_rows + n_cells) n_support)."""
         if self.link is not IDENTITY:
-            return super().mean_curves(table, rows, weights, move, base)
+            return super().mean_curves(rows, move)
         columns, values = list(move.feature.columns), numeric_values(move)
         at, basis = values, None
         if not self.kernel.separable:
-            at, basis = self.nodes_of(table, columns, values)
+            at, basis = self.nodes_of(columns, values)
         mean = np.zeros((self.n_scores, len(at)))
-        for part, cells, sums_of in self._parts(table, rows, columns, at):
-            mean[:, cells] += sums_of(weights[part])[:, 0]
+        for part, cells, sums_of in self._parts(rows, columns, at):
+            mean[:, cells] += sums_of(rows.weights[part])[:, 0]
         mean = mean if basis is None else mean @ basis.T
-        unmoved = self.intercept * weights.sum() - base @ weights
+        unmoved = self.intercept * rows.weights.sum() - rows.level
         return mean + unmoved[:, np.newaxis]
 
-    def nodes_of(self, table, columns, values):
+    def nodes_of(self, columns, values):
         """Few values that tell the scores at all values of some columns.
 
         Returns
@@ -137,7 +137,7 @@ class KernelResponse(ScoreResponse):
         steepest = np.abs(self.kernel.gamma * dense(self.support[:, [column]]))
         return tanh_nodes(max(steepest.max(initial=0.0) * half_width, 1e-3))
 
-    def _parts(self, table, rows, columns, values):
+    def _parts(self, rows, columns, values):
         """Blocks of rows and cells, with a function of row weights or None that sums.
 
         Yields
@@ -147,14 +147,14 @@ class KernelResponse(ScoreResponse):
             sums_of(None) is (n_scores, n_rows, n_cells), sums_of(weights) the
             weighted sum over the rows, (n_scores, 1, n_cells).
         """
-        S = self.form.support_like(table.take([0]).numeric())
+        S = self.form.support_like(rows.table.take([0]).numeric())
         n_support = len(self.dual[0])
         for cells in slices(len(values), self.dual.size):
             moved = self.kernel.moved(values[cells], S, columns)
             if self.kernel.separable:  # (n_scores, n_support, n_cells) each
                 moved = [self.dual[:, :, np.newaxis] * function for function in moved]
             for part in slices(len(rows), n_support, CACHE):
-                X = table.take(rows[part]).numeric()
+                X = rows.table.take(rows.index[part]).numeric()
                 others = self.kernel.others(X, S, columns)
                 yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
 

@@ -8,9 +8,9 @@ from skvarimp._models.links import EXPONENTIAL, IDENTITY, LOGISTIC
 from skvarimp._response.contract import Response
 from skvarimp._response.line import Ascent, Lines, StraightLines
 from skvarimp._response.responses.many_columns import (
-    finish_lines,
     line_batches,
     lines_serve,
+    reduced_lines,
 )
 from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.scores import (
@@ -18,9 +18,10 @@ from skvarimp._response.responses.scores import (
     ColumnsWalker,
     ScoreWalker,
     numeric_values,
-    own_cells,
     own_values,
+    unmoved_kept,
 )
+from skvarimp._response.shape import Cells
 from skvarimp._response.steps import StepCurves, Steps
 from skvarimp._running.memory import at_once
 
@@ -55,34 +56,32 @@ class LinearResponse(ProjectionResponse):
     def head(self, sums):
         return np.moveaxis(sums, -1, 0)
 
-    def curves(self, table, rows, move, base):
+    def curves(self, rows, move):
         if self.link is not IDENTITY or not self.changes(move):
-            return super().curves(table, rows, move, base)
-        t, s = self._line(table, rows, move)
-        ice = (base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
-        if (own := own_cells(rows, move)) is not None:
-            ice[own] = base
-        return ice
+            return super().curves(rows, move)
+        t, s = self._line(rows, move)
+        ice = (rows.base - s)[:, :, np.newaxis] + t[:, np.newaxis, :]
+        return unmoved_kept(ice, rows, move)
 
-    def at_cells(self, table, rows, moves, base, cells):
+    def at_cells(self, rows, moves, cells):
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         for m, move in enumerate(moves):
             if not self.changes(move):
-                result[m] = base[:, np.newaxis]
+                result[m] = rows.base[:, np.newaxis]
                 continue
-            t, s = self._line(table, rows, move)
-            others = self.sums(table, rows).T - s
+            t, s = self._line(rows, move)
+            others = self.sums(rows).T - s
             scores = others[:, np.newaxis] + t[:, cells[m]]
-            result[m] = self.linked(scores, table, rows, move, cells[m])
+            result[m] = self.linked(scores, rows.table, rows.index, move, cells[m])
         return result
 
-    def _line(self, table, rows, move):
+    def _line(self, rows, move):
         """The moved columns' part of the scores, of cells and of rows."""
         columns = list(move.feature.columns)
         t = self.added(numeric_values(move), columns).T
         if move.codes is not None:
-            return t, t[:, move.codes[rows]]
-        return t, self.added(own_values(table, rows, columns), columns).T
+            return t, t[:, move.codes[rows.index]]
+        return t, self.added(own_values(rows, columns), columns).T
 
     def call_cost(self):
         return 15.0 + 0.075 * self.weights.size + self.more_outputs
@@ -96,29 +95,33 @@ class LinearResponse(ProjectionResponse):
             return {"moments", "order"}
         return offers
 
-    def shapes(self, table, rows, move, margins):
+    def shapes(self, rows, move):
         straight = self.straight and len(move.feature.columns) == 1
         one_position = straight or self.n_scores == 1
         known = "order" in self.offers(move.n_cells) and self.changes(move)
         if known and self.link is IDENTITY:
-            t, s = self._line(table, rows, move)
+            t, s = self._line(rows, move)
             slope = np.ones((1, self.n_scores, 1))
             if straight:
                 slope[0, :, 0] = self.weights[move.feature.columns[0]]
                 t = numeric_values(move).T
-                s = own_values(table, rows, list(move.feature.columns)).T
-            parts = partial(Response.shapes, self, table, rows, move, margins)
-            yield StraightLines(margins, parts, t[np.newaxis], s[np.newaxis], slope)
+                s = own_values(rows, list(move.feature.columns)).T
+            parts, t, s = (
+                partial(Response.shapes, self, rows, move),
+                t[np.newaxis],
+                s[np.newaxis],
+            )
+            yield StraightLines(rows, Cells.of(move), parts, t, s, slope)
         elif known and one_position and self.link in (EXPONENTIAL, LOGISTIC):
             step = at_once(TYPICAL_NODES * self.n_outputs)
-            for part, some_margins in margins.parts(step):
-                yield self._lines(table, rows[part], move, some_margins, straight)
+            for block in rows.blocks(step):
+                yield self._lines(block, move, straight)
         else:
-            yield from super().shapes(table, rows, move, margins)
+            yield from super().shapes(rows, move)
 
-    def _lines(self, table, rows, move, margins, straight):
-        t, s = self._line(table, rows, move)
-        others = self.sums(table, rows).T - s
+    def _lines(self, rows, move, straight):
+        t, s = self._line(rows, move)
+        others = self.sums(rows).T - s
         # a number of each cell, the same for all scores, and the scores per unit
         number, slope = t, np.ones((1, 1))
         if straight:
@@ -132,11 +135,12 @@ class LinearResponse(ProjectionResponse):
                 return self.link(scores)[0][np.newaxis]
 
         return Lines(
-            margins,
+            rows,
+            Cells.of(move),
             number,
             evaluate,
-            partial(Response.shapes, self, table, rows, move, margins),
-            len(rows) == table.n_samples,
+            partial(Response.shapes, self, rows, move),
+            len(rows) == rows.table.n_samples,
             Ascent(t, s, lambda levels: self.link.inverse(levels) - others),
         )
 
@@ -157,12 +161,11 @@ class LineWalker(ColumnsWalker):
     def batches(self, request, features):
         walk = self.walk
         if lines_serve(walk, walk.reductions[request], walk.moves.grids[request]):
-            for batch in line_batches(walk.table, self.columns_of(features)):
+            for batch in line_batches(walk.rows.table, self.columns_of(features)):
                 yield features[batch]
 
     def reduced_columns(self, positions, columns):
-        slopes = self.response.weights[columns]
-        return [(positions, finish_lines(self.walk, positions, columns, slopes))]
+        yield reduced_lines(self.walk, positions, columns, self.response.weights)
 
 
 class LabelResponse(LinearResponse):
@@ -170,11 +173,11 @@ class LabelResponse(LinearResponse):
 
     def steps(self, table, move):
         known = move.ascends and self.changes(move)
-        return partial(self._labels, table, move) if known else None
+        return partial(self._labels, move) if known else None
 
-    def _labels(self, table, move, rows, base):
-        t, s = self._line(table, rows, move)
-        others = self.sums(table, rows).T - s
+    def _labels(self, move, rows):
+        t, s = self._line(rows, move)
+        others = self.sums(rows).T - s
         # close calls are relative to the largest score of all
         ends = np.abs(others).max(axis=1) + np.abs(t).max(axis=1)
 
@@ -183,20 +186,21 @@ class LabelResponse(LinearResponse):
             outputs, close = self.link(scores)
             outputs, at = outputs[:, :-1], np.flatnonzero(close[:-1])
             if len(at):
-                asked = self.black_box.at(table, rows[row[at]], move, cells[at])
+                row_of_table = rows.index[row[at]]
+                asked = self.black_box.at(rows.table, row_of_table, move, cells[at])
                 outputs[:, at] = asked
             return outputs.T, close[:-1]
 
         row, cells, outputs, _ = halved(look, len(rows), move.n_cells)
-        return Steps.of_values(outputs.T, row, cells, base, move.n_cells)
+        return Steps.of_values(outputs.T, row, cells, rows.base, move.n_cells)
 
-    def shapes(self, table, rows, move, margins):
-        steps = self.steps(table, move)
+    def shapes(self, rows, move):
+        steps = self.steps(rows.table, move)
         if steps is None:
-            yield from super().shapes(table, rows, move, margins)
+            yield from super().shapes(rows, move)
             return
-        for part, some_margins in margins.parts(at_once(LOOKS * self.n_scores)):
-            yield StepCurves(some_margins, steps(rows[part], some_margins.base[0]))
+        for block in rows.blocks(at_once(LOOKS * self.n_scores)):
+            yield StepCurves(block, Cells.of(move), steps(block))
 
     def row_cost(self, n_cells, grouped=False):
         """A row's curve of one column has a few steps, whatever its values."""
@@ -205,7 +209,7 @@ class LabelResponse(LinearResponse):
         return 5.0 + LOOKS * self.n_scores
 
     def forms_no_curve(self, walk, position):
-        return self.steps(walk.table, walk.moves[position]) is not None
+        return self.steps(walk.rows.table, walk.moves[position]) is not None
 
 
 class AdditiveResponse(LinearResponse):
@@ -227,9 +231,11 @@ class AdditiveResponse(LinearResponse):
         self.form, self.used = form, None
         self.smooth = self.n_scores == 1
 
-    def sums(self, table, rows):
+    def sums(self, rows):
         """The scores themselves."""
-        return self._sums.get(table, lambda: self.form.sums(table.numeric()))[rows]
+        table = rows.table
+        sums = self._sums.get(table, lambda: self.form.sums(table.numeric()))
+        return sums[rows.index]
 
     def added(self, values, columns):
         return self.form.steps(values, columns)

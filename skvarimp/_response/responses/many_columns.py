@@ -5,7 +5,7 @@ are the rows: rows of equal value need not be merged. The cells of a sparse colu
 its stored values and a single zero with the weight of all rows that hold 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._response.line import StraightLines
 from skvarimp._response.mean_curves import FLAT, MeanCurve
 from skvarimp._response.reductions import Range, Sample
-from skvarimp._response.shape import Margins, reduced
+from skvarimp._response.shape import Cells, reduced
+from skvarimp._response.walk import Reduced
 from skvarimp._running.memory import CACHE
 
 IN_ORDER = slice(None)  # the cell of row i is i
@@ -26,7 +27,7 @@ def lines_serve(walk, reductions, grid):
     if not isinstance(grid, str):
         return False
     by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
-    if by_row and isinstance(walk.table, SparseTable):
+    if by_row and isinstance(walk.rows.table, SparseTable):
         return False
     # the direction of a line is the same on any grid
     if all(type(r) is Range or r == MeanCurve() for r in reductions):
@@ -102,8 +103,8 @@ def _stored(X, columns, weights):
     return values, probabilities
 
 
-def finish_lines(walk, positions, columns, slopes):
-    """The finished reductions of a batch.
+def reduced_lines(walk, positions, columns, slopes):
+    """The `Reduced` of a batch of columns.
 
     Parameters
     ----------
@@ -111,59 +112,43 @@ def finish_lines(walk, positions, columns, slopes):
     positions : tuple of int
         Of one request.
     columns : ndarray of int
-    slopes : ndarray of shape (n_columns, n_outputs)
-
-    Returns
-    -------
-    list of Outcome
+    slopes : ndarray of shape (n_columns_of_X, n_outputs)
     """
-    reductions = walk.reductions_of(positions[0])
-    values, probabilities = values_of(walk.table, columns, walk.weights)
+    reductions, rows = walk.reductions_of(positions[0]), walk.rows
+    values, probabilities = values_of(rows.table, columns, rows.weights)
+    slopes, is_sparse = slopes[columns], isinstance(rows.table, SparseTable)
     # the rows of sparse columns are the cells
-    weights = probabilities if isinstance(walk.table, SparseTable) else walk.weights
+    weights = probabilities if is_sparse else rows.weights
     by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
-    by_row |= walk.units.groups is not None
-    ascending = not by_row and bool(np.all(weights == walk.weights[0]))
+    by_row |= rows.units.groups is not None
+    ascending = not by_row and bool(np.all(weights == rows.weights[0]))
     if ascending:  # any order of the rows will do
         values.sort(axis=1)
-    probabilities = np.broadcast_to(probabilities, values.shape)
-    rows = slice(0, values.shape[1])
-    margins = Margins(walk.base[np.newaxis], weights, rows, probabilities, None, walk.y)
-    units = walk.units
-    if weights is not walk.weights and units.groups is not None:
-        units = StoredUnits.of_columns(units, walk.table.csc, columns, probabilities)
-    elif weights is not walk.weights:
+    cells = Cells(np.broadcast_to(probabilities, values.shape), None, IN_ORDER)
+    units = rows.units
+    if is_sparse and units.groups is not None:
+        csc = rows.table.csc
+        units = StoredUnits.of_columns(units, csc, columns, probabilities)
+    elif is_sparse:
         norms = [_norms(units.weights, weights, power) for power in (2, 3)]
         units = Units(units.n, *norms)
-    t = values[:, np.newaxis]
-    lines = StraightLines(margins, None, t, t, slopes[:, :, np.newaxis], ascending)
+    t, of_shape = values[:, np.newaxis], replace(rows, weights=weights)
+    slope = slopes[:, :, np.newaxis]
+    lines = StraightLines(of_shape, cells, None, t, t, slope, ascending)
+    new = begins_value(lines.ascending[:, 0])
     if any(reduction.statistic for reduction in reductions):
-        new = begins_value(lines.ascending[:, 0])
-        margins.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
-    scales, result = walk.scales[positions[0] // walk.n_features], []
+        cells.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
     rise = slopes * np.ptp(values, axis=1)[:, np.newaxis]
-    flat = np.abs(rise) <= FLAT * walk.size
-    directions = np.where(flat, 0.0, np.sign(rise))
+    directions = np.where(np.abs(rise) <= FLAT * rows.size, 0.0, np.sign(rise))
     directions[[not walk.moves.kind(p).ordered for p in positions]] = np.nan
-    for reduction, state, scale in zip(reductions, reduced(reductions, lines), scales):
-        sample = Sample(
-            weights,
-            units,
-            walk.base,
-            IN_ORDER,
-            probabilities,
-            margins.multiplicity,
-            scale,
-            walk.level,
-            walk.keep_rows,
-            directions=lambda _: directions,
-        )
-        finished = reduction.finish(state, sample)
-        if finished.curves is not None:
-            curves = lines.by_value(finished.curves)
-            finished.curves = [curve[:, cells] for curve, cells in zip(curves, new)]
-        result.append(finished)
-    return result
+
+    def over_values(curves):
+        return [curve[:, at] for curve, at in zip(lines.by_value(curves), new)]
+
+    scale, *_ = walk.scales_of(positions[0])
+    sample = Sample(rows, cells, scale, walk.keep_rows, lambda _: directions)
+    sample = replace(sample, over_values=over_values, weights=weights, units=units)
+    return Reduced(positions, reduced(reductions, lines), sample)
 
 
 @dataclass(frozen=True)

@@ -48,21 +48,21 @@ class NetworkResponse(ProjectionResponse):
         weights = self.weights[columns[0]]
         return kinked_curves(others, weights, values[:, 0], *self.layers[0])
 
-    def curves_of_few_values(self, table, few, base):
+    def curves_of_few_values(self, rows, few):
         """Curves of all rows for sparse columns that take few values.
 
         Parameters
         ----------
-        table : Table
+        rows : Rows
+            All of the table.
         few : FewValues
-        base : ndarray of shape (n_outputs, n_rows)
 
         Returns
         -------
         ndarray of shape (n_columns, n_outputs, n_rows, n_cells) or None
             None: the link is in doubt somewhere.
         """
-        sums, used = self.sums(table, slice(None)), self.used[few.columns]
+        base, sums, used = rows.base, self.sums(rows), self.used[few.columns]
         weights, values = self.weights[few.columns], few.values
         n_columns, n_cells = values.shape
         curves = np.empty((n_columns, *base.shape, n_cells))

@@ -28,28 +28,28 @@ class ProjectionResponse(ScoreResponse):
         self.numbers_per_cell = len(intercept)
         self._sums = Memo(travels=True)
 
-    def sums(self, table, rows):
+    def sums(self, rows):
         """X W + b of some rows, (n_rows, n_units); computed once per table."""
+        table = rows.table
         if 8 * table.n_samples * len(self.intercept) > working_bytes() / 2:
-            return table.take(rows).numeric() @ self.weights + self.intercept
+            return table.take(rows.index).numeric() @ self.weights + self.intercept
 
         def make():
             return table.numeric() @ self.weights + self.intercept
 
-        return self._sums.get(table, make)[rows]
+        return self._sums.get(table, make)[rows.index]
 
-    def scores_at(self, table, rows, columns, values):
-        others = self.others(table, rows, columns)
+    def scores_at(self, rows, columns, values):
+        others = self.others(rows, columns)
         return self.moved_scores(others, columns, values)
 
     def added(self, values, columns):
         """What some columns add to the units' sums, (n_values, n_units)."""
         return values @ self.weights[columns]
 
-    def others(self, table, rows, columns):
+    def others(self, rows, columns):
         """The units' sums but for what some columns add, (n_rows, n_units)."""
-        own = self.added(own_values(table, rows, columns), columns)
-        return self.sums(table, rows) - own
+        return self.sums(rows) - self.added(own_values(rows, columns), columns)
 
     def moved_scores(self, others, columns, values):
         """Scores of moved rows.
@@ -73,10 +73,10 @@ class ProjectionResponse(ScoreResponse):
             scores[:, part] = self.head(others[part, np.newaxis] + added)
         return scores
 
-    def scores_of_cells(self, table, rows, columns, values):
+    def scores_of_cells(self, rows, columns, values):
         added = self.added(values.reshape(-1, len(columns)), columns)
         added = added.reshape(*values.shape[:2], -1)
-        return self.head(self.others(table, rows, columns) + added)
+        return self.head(self.others(rows, columns) + added)
 
     def head(self, sums):
         """Scores (n_scores, ...) of sums (..., n_units), which may be overwritten."""

@@ -7,7 +7,8 @@ import numpy as np
 from skvarimp._models.links import any_close
 from skvarimp._response.basis import Basis
 from skvarimp._response.contract import BlackBoxResponse, Response
-from skvarimp._response.walk import ColumnsTask, Walker
+from skvarimp._response.shape import Cells
+from skvarimp._response.walk import Task, Walker
 from skvarimp._running.memory import CACHE, at_once, slices
 
 TYPICAL_NODES = 64
@@ -60,18 +61,17 @@ class ScoreResponse(Response):
             return False
         return move.codes is None or np.ptp(numeric_values(move)[:, used], axis=0).any()
 
-    def scores(self, table, rows, move):
+    def scores(self, rows, move):
         """Scores of moved rows, (n_scores, n_rows, n_cells)."""
         columns = list(move.feature.columns)
-        return self.scores_at(table, rows, columns, numeric_values(move))
+        return self.scores_at(rows, columns, numeric_values(move))
 
-    def scores_at(self, table, rows, columns, values):
+    def scores_at(self, rows, columns, values):
         """Scores of rows with some columns moved to any values.
 
         Parameters
         ----------
-        table : Table
-        rows : ndarray of shape (n_rows,)
+        rows : Rows
         columns : list of int
         values : ndarray of shape (n_values, len(columns))
 
@@ -81,12 +81,12 @@ class ScoreResponse(Response):
         """
         raise NotImplementedError
 
-    def scores_of_cells(self, table, rows, columns, values):
+    def scores_of_cells(self, rows, columns, values):
         """Scores of rows that are each moved to a few values of their own.
 
         Parameters
         ----------
-        table, rows, columns : see `scores_at`
+        rows, columns : see `scores_at`
         values : ndarray of shape (n_times, n_rows, len(columns))
 
         Returns
@@ -95,50 +95,47 @@ class ScoreResponse(Response):
         """
         raise NotImplementedError
 
-    def curves(self, table, rows, move, base):
+    def curves(self, rows, move):
         if not self.changes(move):
-            return np.repeat(base[:, :, np.newaxis], move.n_cells, axis=2)
-        own = own_cells(rows, move)
+            return np.repeat(rows.base[:, :, np.newaxis], move.n_cells, axis=2)
         with np.errstate(over="ignore"):
-            scores = self.scores(table, rows, move)
-        cells = np.arange(scores.shape[2])
-        ice = self.linked(scores, table, rows[:, np.newaxis], move, cells)
-        if own is not None:
-            ice[own] = base
-        return ice
+            scores = self.scores(rows, move)
+        index, cells = rows.index[:, np.newaxis], np.arange(scores.shape[2])
+        return unmoved_kept(
+            self.linked(scores, rows.table, index, move, cells), rows, move
+        )
 
-    def at_cells(self, table, rows, moves, base, cells):
+    def at_cells(self, rows, moves, cells):
         if not self.reads_cells:
-            return super().at_cells(table, rows, moves, base, cells)
+            return super().at_cells(rows, moves, cells)
         n_times, n_rows = cells.shape[1:]
         result = np.empty((len(moves), self.n_outputs, n_times, n_rows))
         for m, move in enumerate(moves):
             if not self.changes(move):
-                result[m] = base[:, np.newaxis]
+                result[m] = rows.base[:, np.newaxis]
                 continue
             columns, values = list(move.feature.columns), numeric_values(move)
             for part in slices(n_rows, n_times * self.numbers_per_cell, CACHE):
-                own = cells[m][:, part]
+                own, block = cells[m][:, part], rows.block(part)
                 with np.errstate(over="ignore"):
-                    scores = self.scores_of_cells(
-                        table, rows[part], columns, values[own]
-                    )
-                moved = self.linked(scores, table, rows[part], move, own)
+                    scores = self.scores_of_cells(block, columns, values[own])
+                moved = self.linked(scores, rows.table, block.index, move, own)
                 if move.codes is not None:  # rows at their own values are unmoved
-                    still = own == move.codes[rows[part]]
-                    unmoved = np.broadcast_to(base[:, np.newaxis, part], moved.shape)
+                    still = own == move.codes[block.index]
+                    unmoved = np.broadcast_to(block.base[:, np.newaxis], moved.shape)
                     moved[:, still] = unmoved[:, still]
                 result[m][:, :, part] = moved
         return result
 
-    def linked(self, scores, table, rows, move, cells):
+    def linked(self, scores, table, index, move, cells):
         """Outputs from scores; the model itself is asked where the link is in doubt.
 
         Parameters
         ----------
         scores : ndarray of shape (n_scores, ...)
         table : Table
-        rows, cells : ndarray, broadcast to shape (...)
+        index, cells : ndarray, broadcast to shape (...)
+            Rows of the table, and cells of the move.
         move : Move
         """
         with np.errstate(over="ignore"):
@@ -149,9 +146,9 @@ class ScoreResponse(Response):
             infinite = ~np.all(np.isfinite(outputs), axis=0)
         doubtful = any_close(close, infinite)
         if doubtful is not None and doubtful.any():
-            rows, cells = (np.broadcast_to(a, doubtful.shape) for a in (rows, cells))
+            index, cells = (np.broadcast_to(a, doubtful.shape) for a in (index, cells))
             outputs[:, doubtful] = self.black_box.at(
-                table, rows[doubtful], move, cells[doubtful]
+                table, index[doubtful], move, cells[doubtful]
             )
         return outputs
 
@@ -160,26 +157,26 @@ class ScoreResponse(Response):
         smooth = self.smooth and self.link.smooth and n_cells > self.LEAST_CELLS
         return {"moments"} if smooth else set()
 
-    def shapes(self, table, rows, move, margins):
+    def shapes(self, rows, move):
         """Smooth curves of one column are a `Basis`."""
         one_column = len(move.feature.columns) == 1
         if not (one_column and self.offers(move.n_cells) and self.changes(move)):
-            yield from super().shapes(table, rows, move, margins)
+            yield from super().shapes(rows, move)
             return
         columns, values = list(move.feature.columns), numeric_values(move)[:, 0]
         step = at_once(TYPICAL_NODES * self.n_outputs)
-        for part, some_margins in margins.parts(step):
-            some_rows = rows[part]
+        for block in rows.blocks(step):
 
-            def evaluate(at, which, some_rows=some_rows):
+            def evaluate(at, which, block=block):
                 at = at[:, np.newaxis]
                 with np.errstate(over="ignore"):
-                    scores = self.scores_at(table, some_rows[which], columns, at)
+                    scores = self.scores_at(block.block(which), columns, at)
                     return self.link(scores)[0][np.newaxis]
 
-            parts = partial(Response.shapes, self, table, some_rows, move, some_margins)
-            all_rows = len(some_rows) == table.n_samples
-            yield Basis(some_margins, values[np.newaxis], evaluate, parts, all_rows)
+            parts = partial(Response.shapes, self, block, move)
+            all_rows = len(block) == rows.table.n_samples
+            numbers = values[np.newaxis]
+            yield Basis(block, Cells.of(move), numbers, evaluate, parts, all_rows)
 
     def cost(self, n_rows, n_cells, reduction=None, grouped=False):
         offered = not grouped and reduction is not None
@@ -221,7 +218,7 @@ class ColumnsWalker(ScoreWalker):
         raise NotImplementedError
 
     def reduced_columns(self, positions, columns):
-        """As `run`, of the positions of a batch and their columns."""
+        """Yield the `Reduced` of a batch's positions, which move these columns."""
         raise NotImplementedError
 
     def tasks(self):
@@ -235,7 +232,7 @@ class ColumnsWalker(ScoreWalker):
             for alike in self._alike(request, singles):
                 for batch in self.batches(request, alike):
                     others[batch] = False
-                    yield ColumnsTask(tuple((first + batch).tolist()), all_rows)
+                    yield Task(tuple((first + batch).tolist()), all_rows, True)
             for e in np.flatnonzero(others):
                 yield from self.tasks_of(first + int(e))
 
@@ -259,14 +256,14 @@ class ColumnsWalker(ScoreWalker):
         if not task.finishes:
             return super().run(task)
         columns = self.columns_of([p % self.walk.n_features for p in task.positions])
-        return self.reduced_columns(task.positions, columns)
+        return list(self.reduced_columns(task.positions, columns))
 
 
-def own_cells(rows, move):
-    """Where rows' curves are at their own values and so unmoved, an index; or None."""
-    if move.codes is None:
-        return None
-    return slice(None), np.arange(len(rows)), move.codes[rows]
+def unmoved_kept(ice, rows, move):
+    """The curves with what is unmoved at the cells of the rows' own values."""
+    if move.codes is not None:
+        ice[:, np.arange(len(rows)), move.codes[rows.index]] = rows.base
+    return ice
 
 
 def numeric_values(move):
@@ -274,7 +271,7 @@ def numeric_values(move):
     return move.values.reshape(len(move.values), -1).astype(np.float64)
 
 
-def own_values(table, rows, columns):
+def own_values(rows, columns):
     """The rows' own values of some columns as float64, (n_rows, n_columns)."""
-    own = [table.column(j)[rows] for j in columns]
+    own = [rows.table.column(j)[rows.index] for j in columns]
     return np.column_stack(own).astype(np.float64, copy=False)

@@ -177,7 +177,7 @@ def pairs_of_a_row(values):
 def test_pairs_of_draws(n_draws):
     """All pairs of draws of different strata, and one pair within each."""
     draws = np.random.default_rng(0).normal(size=(8, n_draws))
-    shape = DrawnCurves(None, draws[np.newaxis, np.newaxis], np.ones(1))
+    shape = DrawnCurves(None, None, draws[np.newaxis, np.newaxis], np.ones(1))
     means, per_draw = shape.pairs()
     expected = np.array([pairs_of_a_row(row) for row in draws])
     np.testing.assert_allclose(means[0, 0], expected[:, 0], rtol=1e-12)

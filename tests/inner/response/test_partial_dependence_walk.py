@@ -92,8 +92,7 @@ def test_equals_scikit_learn_brute(name):
         got = np.reshape(got, (len(grid), -1)).T
         np.testing.assert_allclose(got, brute["average"], rtol=0, atol=1e-10 * scale)
         move = make_move(problem.table, problem.weights, feature, "all")
-        rows = np.arange(len(X))
-        curves = response.curves(problem.table, rows, move, problem.base)
+        curves = response.curves(problem.rows, move)
         np.testing.assert_allclose(
             curves, brute["individual"], rtol=0, atol=1e-10 * scale
         )

@@ -24,6 +24,7 @@ from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.linear import LinearResponse
 from skvarimp._response.responses.networks import kinked_curves
+from skvarimp._response.rows import Rows
 from skvarimp.exceptions import ResponseWarning
 
 RANDOM = np.random.RandomState(0)
@@ -93,8 +94,8 @@ def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
     measure = InteractionImportance(statistic="h")
     right = measure.fit(model, X).importances_
 
-    def misreckoned(self, table, rows, columns, values):
-        scores = scores_at(self, table, rows, columns, values)
+    def misreckoned(self, rows, columns, values):
+        scores = scores_at(self, rows, columns, values)
         return scores * 1.001 if len(columns) == 1 else scores
 
     monkeypatch.setattr(KernelResponse, "scores_at", misreckoned)
@@ -122,9 +123,8 @@ def test_what_a_response_remembers_is_not_sent():
     many = as_table(np.random.RandomState(1).randn(3000, 3))
     response = fast_response(Model(model), many)
     before = len(pickle.dumps(response))
-    move = make_move(many, np.full(3000, 1 / 3000), Feature("x0", (0,)), 50)
-    rows = np.arange(3000)
-    response.curves(many, rows, move, np.zeros((1, 3000)))
+    rows = Rows(many, np.arange(3000), np.full(3000, 1 / 3000), np.zeros((1, 3000)))
+    response.curves(rows, make_move(many, rows.weights, Feature("x0", (0,)), 50))
     assert len(pickle.dumps(response)) < before + 1000
 
 

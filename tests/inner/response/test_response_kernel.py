@@ -1,6 +1,7 @@
 """Kernel machines equal the black box."""
 
 import warnings
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -140,12 +141,9 @@ def test_small_working_memory():
         check_equal(model, X, features=[[0, 5]])
     problem, response = problem_of(model, X)
     move = make_move(problem.table, problem.weights, Feature("g", (0, 5)), "all")
-    rows = np.arange(N)
-    expected = BlackBoxResponse(problem.model, 1).curves(
-        problem.table, rows, move, problem.base
-    )
+    expected = BlackBoxResponse(problem.model, 1).curves(problem.rows, move)
     with config_context(working_memory=200 / 4096):
-        found = response.curves(problem.table, rows, move, problem.base)
+        found = response.curves(problem.rows, move)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -162,11 +160,9 @@ def test_mean_curves_of_pairs(model):
         for j in (0, 5)
     )
     move = product_move(one, other)
-    rows = np.arange(N)
-    arguments = (problem.table, rows, problem.weights, move, problem.base)
     np.testing.assert_allclose(
-        response.mean_curves(*arguments),
-        BlackBoxResponse(problem.model, 1).mean_curves(*arguments),
+        response.mean_curves(problem.rows, move),
+        BlackBoxResponse(problem.model, 1).mean_curves(problem.rows, move),
         rtol=1e-9,
         atol=1e-12,
     )
@@ -248,12 +244,12 @@ def test_remembered_nodes_belong_to_their_table():
     """The same response on another table forgets what it knew of the first."""
     problem, response = problem_of(SVR().fit(X, Y), X)
     other = as_table(X[::-1] * np.linspace(0.5, 1, N)[:, None])
-    rows = np.arange(N)
     for table in (problem.table, other, problem.table):
         move = make_move(table, problem.weights, Feature("x0", (0,)), "all")
         base = problem.model(table.native).T
-        expected = BlackBoxResponse(problem.model, 1).curves(table, rows, move, base)
-        found = response.curves(table, rows, move, base)
+        rows = replace(problem.rows, table=table, base=base)
+        expected = BlackBoxResponse(problem.model, 1).curves(rows, move)
+        found = response.curves(rows, move)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 

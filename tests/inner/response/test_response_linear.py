@@ -389,8 +389,7 @@ def test_feature_without_columns():
     nothing = Move(
         Feature("x0", ()), np.empty((3, 0)), None, np.ones(3) / 3, None, False
     )
-    rows = np.arange(N)
-    ice = response.curves(problem.table, rows, nothing, problem.base)
+    ice = response.curves(problem.rows, nothing)
     assert np.array_equal(ice, np.repeat(problem.base[:, :, None], 3, axis=2))
 
 
@@ -407,7 +406,7 @@ def test_a_jump_is_asked_for_beside_an_overflow():
         outputs[0].flat[order[-1]] += 1.0
         return outputs, outputs[0] == scores[0].max() + 1.0
 
-    right = response.curves(problem.table, np.arange(N), move, problem.base)
+    right = response.curves(problem.rows, move)
     response.link = wrong_at_the_ends
-    ice = response.curves(problem.table, np.arange(N), move, problem.base)
+    ice = response.curves(problem.rows, move)
     np.testing.assert_allclose(ice, right, rtol=1e-12)

@@ -1,5 +1,7 @@
 """Every reduction over every shape of curves, and one more of each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from own_reduction import SquaredPairs
@@ -22,7 +24,8 @@ from skvarimp._response.losses import (
 )
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.shape import Chunk, Dense, Margins, Shape, reduced
+from skvarimp._response.rows import Rows
+from skvarimp._response.shape import Cells, Chunk, Dense, Shape, reduced
 from skvarimp._response.steps import StepCurves, Steps
 
 N = 60
@@ -37,8 +40,8 @@ WEIGHTS /= WEIGHTS.sum()
 class Products(Shape):
     """A shape of one's own: each row's curve is a multiple of one curve."""
 
-    def __init__(self, margins, factors, curve):
-        super().__init__(margins)
+    def __init__(self, rows, cells, factors, curve):
+        super().__init__(rows, cells)
         self.factors, self.curve = factors, curve
 
     def sums(self, weights):
@@ -48,17 +51,8 @@ class Products(Shape):
     def parts(self):
         """The curves by their values."""
         moved = self.factors[:, :, np.newaxis] * self.curve
-        ice = moved + self.margins.base[0][:, :, np.newaxis]
-        yield Chunk(self.margins, ice[np.newaxis])
-
-
-def margins(base, n_cells, y, probabilities=None):
-    """Margins of N weighted rows and cells of unequal probability."""
-    if probabilities is None:
-        probabilities = np.random.RandomState(1).rand(1, n_cells)
-        probabilities /= probabilities.sum()
-    ones = np.ones((1, n_cells))
-    return Margins(base[np.newaxis], WEIGHTS, slice(0, N), probabilities, ones, y)
+        ice = moved + self.rows.base[:, :, np.newaxis]
+        yield Chunk(self.rows, self.cells, ice[np.newaxis])
 
 
 def shapes_of_models():
@@ -75,22 +69,20 @@ def shapes_of_models():
     for name, kind, model in models:
         problem, response = problem_of(model, X)
         walk = problem.walk(response, [Feature("x0", (0,))], [Request("all", [], [])])
-        move, rows = walk.moves[0], np.arange(N)
-        of_move = margins(
-            problem.base, N, problem.y, move.probabilities[np.newaxis].copy()
-        )
-        (shape,) = response.shapes(problem.table, rows, move, of_move)
-        ice = BlackBoxResponse(problem.model, len(problem.base)).curves(
-            problem.table, rows, move, problem.base
-        )
-        yield name, kind, shape, Dense(of_move, ice[np.newaxis])
+        move, rows = walk.moves[0], replace(problem.rows, weights=WEIGHTS)
+        (shape,) = response.shapes(rows, move)
+        ice = BlackBoxResponse(problem.model, len(problem.base)).curves(rows, move)
+        yield name, kind, shape, Dense(rows, Cells.of(move), ice[np.newaxis])
 
 
 def other_shapes():
     """Steps, and the shape of one's own."""
     random = np.random.RandomState(2)
     base, y = random.randn(2, N), random.randn(N, 2)
-    of_cells = margins(base, 9, y)
+    probabilities = np.random.RandomState(1).rand(1, 9)
+    probabilities /= probabilities.sum()
+    rows = Rows(None, np.arange(N), WEIGHTS, base, None, y)
+    given = rows, Cells(probabilities)
     counts = random.randint(0, 4, N)
     positions = [np.sort(random.permutation(8)[:c] + 1) for c in counts]
     steps = Steps(
@@ -101,12 +93,12 @@ def other_shapes():
         9,
     )
     ice = base[:, :, np.newaxis] + steps.dense()
-    dense = Dense(of_cells, ice[np.newaxis])
-    yield "steps", StepCurves, StepCurves(of_cells, steps), dense
+    dense = Dense(*given, ice[np.newaxis])
+    yield "steps", StepCurves, StepCurves(*given, steps), dense
     factors, curve = random.randn(2, N), random.randn(9)
     ice = base[:, :, np.newaxis] + factors[:, :, np.newaxis] * curve
-    dense = Dense(of_cells, ice[np.newaxis])
-    yield "one's own", Products, Products(of_cells, factors, curve), dense
+    dense = Dense(*given, ice[np.newaxis])
+    yield "one's own", Products, Products(*given, factors, curve), dense
 
 
 SHAPES = [*shapes_of_models(), *other_shapes()]
@@ -167,9 +159,7 @@ def test_steep_curves_keep_no_wide_basis():
     model.coef_ *= 1e4
     problem, response = problem_of(model, wide)
     walk = problem.walk(response, [Feature("x0", (0,))], [Request("all", [], [])])
-    move = walk.moves[0]
-    all_rows = walk.margins(slice(0, 400), move.probabilities[np.newaxis])
-    (shape,) = response.shapes(problem.table, np.arange(400), move, all_rows)
+    (shape,) = response.shapes(walk.rows, walk.moves[0])
     (state,) = reduced([PartialDependence.over("std", 400, 50)], shape)
     assert state.basis is None
     assert state.sketch.shape[-2:] == (50, 400)

@@ -19,6 +19,7 @@ from skvarimp._response.grid import Feature, make_move
 from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.trees import masses, means, walks
 from skvarimp._response.responses.trees import response as trees_response
+from skvarimp._response.rows import Rows
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(120, 4)
@@ -84,8 +85,8 @@ def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
     response = fast_response(Model(model), table)
     weights, moves = WEIGHTS[weighted], moves_of(weighted)
     base = np.atleast_2d(model.predict(X).T)
-    rows = np.arange(120)
-    averaged = response.averaged(table, rows, weights, base, 3)
+    rows = Rows(table, np.arange(120), weights, base)
+    averaged = response.averaged(rows, 3)
     for size in (1, 2, 3):
         for some in combinations([3, 0, 2, 1], size):
             wanted = [moves[j] for j in some]
@@ -96,7 +97,7 @@ def test_means_equal_the_double_loop(name, weighted, engine, monkeypatch):
             np.testing.assert_allclose(
                 averaged(move), expected, atol=roundoff(120, base)
             )
-            alone = response.mean_curves(table, rows, weights, move, base)
+            alone = response.mean_curves(rows, move)
             np.testing.assert_allclose(alone, expected, atol=roundoff(120, base))
 
 

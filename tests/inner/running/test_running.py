@@ -127,7 +127,7 @@ def test_workers_do_not_compute_again_what_is_known(monkeypatch):
     )
     features = resolve_features(None, None, 4)
     walk = problem.walk(problem.response(features), features, [])
-    sums = walk.response.sums(walk.table, np.arange(50))
+    sums = walk.response.sums(walk.rows)
     copy = pickle.loads(pickle.dumps(Shared(walk))).parts()[0]
-    monkeypatch.setattr(type(copy.table), "numeric", pytest.fail)
-    np.testing.assert_array_equal(copy.response.sums(copy.table, np.arange(50)), sums)
+    monkeypatch.setattr(type(copy.rows.table), "numeric", pytest.fail)
+    np.testing.assert_array_equal(copy.response.sums(copy.rows), sums)

@@ -192,16 +192,16 @@ class Linked:
     ----------
     response : TreeResponse
         With a link.
-    table, rows, base : see `Response.curves`
+    rows : Rows
     raw : ndarray of shape (n_raw, n_rows)
         Sums of the rows' own leaves.
     """
 
-    def __init__(self, response, table, rows, base, raw):
-        self.response, self.table, self.rows = response, table, rows
+    def __init__(self, response, rows, raw):
+        self.response, self.rows = response, rows
         self.link, self.raw = response.link, raw + response.offset[:, np.newaxis]
         # of a smooth link our own, so that what does not move is exactly 0
-        self.unmoved = base if self.link.discrete else self.link(self.raw)[0]
+        self.unmoved = rows.base if self.link.discrete else self.link(self.raw)[0]
 
     def __call__(self, moved, rows, asked):
         """Link raw outputs moved minus unmoved.
@@ -227,8 +227,8 @@ class Linked:
             black_box = BlackBoxResponse(response.model, response.n_outputs)
             unsure = np.flatnonzero(self.link.lead(total) <= response.doubt)
             for at, *cells_asked in asked(unsure):
-                known = black_box.at(self.table, self.rows[rows[at]], *cells_asked)
-                result[:, at] = known
+                index = self.rows.index[rows[at]]
+                result[:, at] = black_box.at(self.rows.table, index, *cells_asked)
         return result - self.unmoved.take(rows, axis=1)
 
 

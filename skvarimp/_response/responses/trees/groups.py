@@ -122,15 +122,15 @@ class TreeCoalitions(Coalitions):
     Parameters
     ----------
     response : TreeResponse
-    table, weights, base, features : see `Coalitions`
+    rows, features : see `Coalitions`
     """
 
     draws_donors = False
 
-    def __init__(self, response, table, weights, base, features):
-        super().__init__(response, table, weights, base, features)
+    def __init__(self, response, rows, features):
+        super().__init__(response, rows, features)
         self.trees = response.trees
-        self.codes = np.ascontiguousarray(response.codes.rows(table).T)
+        self.codes = np.ascontiguousarray(response.codes.rows(rows.table).T)
         self.owner = np.full(len(self.trees.columns), -1)  # the feature of each feature
         for e in self.varying:
             self.owner[response.codes.features(features[e])] = e
@@ -157,8 +157,8 @@ class TreeCoalitions(Coalitions):
 
     def components(self, family):
         place = {members: s for s, members in enumerate(family.sets)}
-        result = np.zeros((len(family.sets), *self.base.shape))
-        weights = self.weights[np.newaxis]
+        result = np.zeros((len(family.sets), *self.rows.base.shape))
+        weights = self.rows.weights[np.newaxis]
         for root, part in zip(self.trees.roots, family.parts):
             means = [self._passed(s, weights, np.array([root])) for s in part.sets]
             found = part.components(np.stack(means) - means[0])
@@ -168,7 +168,10 @@ class TreeCoalitions(Coalitions):
 
     def means(self, known):
         """F_S of the known features, (n_features,) bool, for each row; as `base`."""
-        offset, donors = self.response.offset[:, np.newaxis], self.weights[np.newaxis]
+        offset, donors = (
+            self.response.offset[:, np.newaxis],
+            self.rows.weights[np.newaxis],
+        )
         return offset + self._passed(np.flatnonzero(known), donors)
 
     def donated(self, known, amounts):
@@ -204,7 +207,7 @@ class TreeCoalitions(Coalitions):
         -------
         ndarray of shape (n_raw, n_rows)
         """
-        result = np.zeros(self.base.shape)
+        result = np.zeros(self.rows.base.shape)
         brought, found = (self.codes, amounts), (self.codes, result)
         pass_on(self.trees, np.isin(self.owner, members), brought, found, roots)
         return result

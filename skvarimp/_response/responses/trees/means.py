@@ -175,18 +175,15 @@ class Averaged:
     Parameters
     ----------
     response : TreeResponse
-    table : Table
-    rows : ndarray of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
+    rows : Rows
     features : sequence of int
         Which may move.
     order : int
         How many of them at once; moves of more features take no masses.
     """
 
-    def __init__(self, response, table, rows, weights, features, order):
-        self.response, self.table = response, table
-        self.rows, self.weights, self.order = rows, weights, order
+    def __init__(self, response, rows, features, order):
+        self.response, self.rows, self.order = response, rows, order
         self.means, self._members = self._means(features, order), {}
 
     def _means(self, features, order):
@@ -197,8 +194,8 @@ class Averaged:
         paths = Paths(response.trees, moving)
         if paths.first(order)[-1] > numbers_at_once(HELD):
             return None
-        codes = response.codes.by_feature(self.table, self.rows)
-        return Means(paths, codes, self.weights, order)
+        codes = response.codes.by_feature(self.rows)
+        return Means(paths, codes, self.rows.weights, order)
 
     def means_of(self, features):
         """`Means` of a few features; None where they have too many sets."""
@@ -207,10 +204,10 @@ class Averaged:
     def __call__(self, move):
         """The mean curve of a move, (n_outputs, n_values)."""
         response, trees = self.response, self.response.trees
-        features, codes = response.codes.grid(self.table, move)
+        features, codes = response.codes.grid(self.rows.table, move)
         if not features:
             return np.zeros((response.n_outputs, move.n_cells))
-        given = self.table, self.rows, self.weights, features, codes
+        given = self.rows, features, codes
         if len(features) > self.order:
             return mean_of_group(response, *given)
         members = []
@@ -227,7 +224,7 @@ class Averaged:
         return mean[(slice(None), *(member.cell_of_value for member in members))]
 
 
-def mean_of_group(response, table, rows, weights, features, codes):
+def mean_of_group(response, rows, features, codes):
     """Mean curves over the joint codes of any number of features.
 
     Rows bring their weights to the leaves whose conditions on all other features they
@@ -238,7 +235,7 @@ def mean_of_group(response, table, rows, weights, features, codes):
     free[features] = True
     asking = trees.trees_with(free)
     mean = np.zeros((trees.n_raw, len(cells)))
-    own = response.codes.by_feature(table, rows)
+    own, weights = response.codes.by_feature(rows), rows.weights
     cell_codes = np.zeros((len(free), len(cells)), dtype=own.dtype)
     cell_codes[features] = cells.T
     brought, found = (own, weights[np.newaxis]), (cell_codes, mean)
@@ -251,7 +248,7 @@ def averaged_alone(response, walk):
     """`Averaged` of a walk's features that have one feature, which moves alone."""
     codes = [response.codes.features(feature) for feature in walk.moves.features]
     moving = sorted({some[0] for some in codes if len(some) == 1})
-    return Averaged(response, walk.table, walk.rows, walk.weights, moving, 1)
+    return Averaged(response, walk.rows, moving, 1)
 
 
 def mean_curves(averaged, walk, members):
@@ -279,7 +276,7 @@ def mean_curves(averaged, walk, members):
     return curves
 
 
-def with_slopes(walk, members, means, size):
+def with_slopes(walk, members, means):
     """Position of each member -> its mean curve over all rows, and the slope of that.
 
     Parameters
@@ -288,8 +285,6 @@ def with_slopes(walk, members, means, size):
         Over any rows.
     members : list of TreeMove
     means : list of ndarray of shape (n_outputs, n_cells)
-    size : ndarray of shape (n_outputs,)
-        Of the largest response of all rows.
 
     Returns
     -------
@@ -298,16 +293,7 @@ def with_slopes(walk, members, means, size):
     """
     found = {}
     for member, mean in zip(members, means):
-        sample = Sample(
-            walk.weights,
-            walk.units,
-            base=size[:, np.newaxis],
-            codes=None,
-            probabilities=member.probabilities[np.newaxis],
-            multiplicity=member.multiplicity[np.newaxis],
-            scale=np.ones(len(mean)),
-            level=size,
-        )
+        sample = Sample(walk.rows, member.cells, np.ones(len(mean)))
         (reduction,) = walk.reductions_of(member.position)
         found[member.position] = mean, reduction.slope(mean[np.newaxis], sample)[0]
     return found

@@ -14,6 +14,7 @@ import numpy as np
 from skvarimp._compiled import kernel
 from skvarimp._data.base_table import numbered
 from skvarimp._response.responses.trees.curves import Linked, PartCells, pieces_of
+from skvarimp._response.shape import Cells
 from skvarimp._response.steps import Steps
 from skvarimp._running.memory import BLOCK, CACHE, at_once
 
@@ -47,8 +48,8 @@ class TreeMove:
         curves are reduced over are then those of the parts.
     cell_of_value : ndarray of shape (n_values,)
         Of the cells that curves are reduced over.
-    probabilities, multiplicity : ndarray
-        Of the same cells.
+    cells : Cells
+        The same cells, of one feature.
     """
 
     def __init__(self, table, position, move, features, codes):
@@ -62,8 +63,7 @@ class TreeMove:
             self.parts = PartCells(move, cells, self.n_cells)
             cells = self.parts.of_value
         self.cell_of_value = cells.astype(np.min_scalar_type(int(cells.max())))
-        self.probabilities = np.bincount(cells, move.probabilities)
-        self.multiplicity = np.bincount(cells).astype(np.float64)
+        self.cells = Cells.of(move).joined(cells)
 
     @cached_property
     def edges(self):
@@ -215,12 +215,12 @@ class TreeGrids:
             forest = self.table.roots[self.trees], self.table.max_depth
             self.given = self.table.flat, forest, self.arrays
 
-    def curves_of(self, table, rows, base, moves):
+    def curves_of(self, rows, moves):
         """Yield the curves of rows, some at a time.
 
         Parameters
         ----------
-        table, rows, base : see `Response.curves`
+        rows : Rows
         moves : sequence of Move
             By the members' positions.
 
@@ -231,11 +231,10 @@ class TreeGrids:
         curves : Curves
             Row by row and then strip by strip; overwritten by the next.
         """
-        codes = self.response.codes.rows(table)[rows]
-        for part, curves, raw in self.pieces(codes):
+        for part, curves, raw in self.pieces(self.response.codes.of(rows)):
             if self.response.link is not None:
-                which = table, rows[part], base[:, part], raw
-                curves = self._linked(curves, Linked(self.response, *which), moves)
+                linked = Linked(self.response, rows.block(part), raw)
+                curves = self._linked(curves, linked, moves)
             yield part, curves
 
     def pieces(self, codes):
@@ -311,10 +310,10 @@ class TreeGrids:
         curves = Curves(begins, ends, last, curves.cells, curves.moved)
         return curves if parts is None else parts.cut(curves, rows)
 
-    def joined_steps(self, table, rows, base, moves):
+    def joined_steps(self, rows, moves):
         """The `Steps` of the first member of all rows; arguments as of `curves_of`."""
-        parts = self.curves_of(table, rows, base, moves)
-        return Steps.joined([self.steps(curves, 0, rows) for _, curves in parts])
+        parts = self.curves_of(rows, moves)
+        return Steps.joined([self.steps(curves, 0, rows.index) for _, curves in parts])
 
     def steps(self, curves, m, rows):
         """The `Steps` of one member; arguments as of `some_curves`."""
@@ -322,7 +321,7 @@ class TreeGrids:
         spans = None if member.parts is None else member.parts.spans(rows)
         own = self.some_curves(curves, [m], rows)
         bounds = np.hstack([own.begins, own.ends]).T
-        n_cells = len(member.probabilities)
+        n_cells = member.cells.probabilities.size
         return Steps.of_pieces(bounds, own.cells, own.moved, n_cells, spans)
 
 

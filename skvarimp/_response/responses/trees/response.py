@@ -58,9 +58,13 @@ class TreeCodes:
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
         return self._coded.get(table, partial(self.trees.codes_of, table, in_threads))
 
-    def by_feature(self, table, rows):
-        """Codes of some of a table's rows, (n_features, len(rows)), contiguous."""
-        return self.rows(table).T.take(rows, axis=1)
+    def of(self, rows):
+        """Codes of `Rows`, (n_rows, n_features)."""
+        return self.rows(rows.table)[rows.index]
+
+    def by_feature(self, rows):
+        """Codes of `Rows`, (n_features, n_rows), contiguous."""
+        return self.rows(rows.table).T.take(rows.index, axis=1)
 
     def grid(self, table, move):
         """Features that move, and the codes of the grid's values.
@@ -169,42 +173,42 @@ class TreeResponse(Response):
         visited, _ = self.visits
         return 30.0 + 7.5 * visited / max(1, len(self.trees.columns)) * outputs
 
-    def curves(self, table, rows, move, base):
+    def curves(self, rows, move):
         if self.codes.is_group(move.feature):
-            return settled(self._group_curves(table, rows, move, base), self.gap)
-        member = TreeMove(self.trees, 0, move, *self.codes.grid(table, move))
-        steps = TreeGrids(self, [member]).joined_steps(table, rows, base, [move])
+            return settled(self._group_curves(rows, move), self.gap)
+        member = TreeMove(self.trees, 0, move, *self.codes.grid(rows.table, move))
+        steps = TreeGrids(self, [member]).joined_steps(rows, [move])
         moved = steps.dense()[:, :, member.cell_of_value]
-        return settled(np.add(base[:, :, np.newaxis], moved, out=moved), self.gap)
+        return settled(np.add(rows.base[:, :, np.newaxis], moved, out=moved), self.gap)
 
-    def _group_curves(self, table, rows, move, base):
-        features, codes = self.codes.grid(table, move)
+    def _group_curves(self, rows, move):
+        features, codes = self.codes.grid(rows.table, move)
         cells, cell_of_value = distinct(codes)
-        own = self.codes.rows(table)[rows]
+        own = self.codes.of(rows)
         moved = moved_together(self.trees, features, cells, own)
         if self.link is not None:
-            linked = Linked(self, table, rows, base, self.trees.raw(own))
+            linked = Linked(self, rows, self.trees.raw(own))
             row, cell = np.divmod(np.arange(moved[0].size), len(cells))
             value = first_of_each(cell_of_value)[cell]
             moved = linked(
                 moved.reshape(len(moved), -1), row, lambda at: [(at, move, value[at])]
             )
             moved = moved.reshape(self.n_outputs, len(rows), len(cells))
-        return base[:, :, np.newaxis] + moved[:, :, cell_of_value]
+        return rows.base[:, :, np.newaxis] + moved[:, :, cell_of_value]
 
-    def at_cells(self, table, rows, moves, base, cells):
+    def at_cells(self, rows, moves, cells):
         """All moves share one way down the trees."""
-        coded = [(move, *self.codes.grid(table, move)) for move in moves]
+        coded = [(move, *self.codes.grid(rows.table, move)) for move in moves]
         if any(len(features) > 1 for _, features, _ in coded):
-            return super().at_cells(table, rows, moves, base, cells)
+            return super().at_cells(rows, moves, cells)
         members = [TreeMove(self.trees, m, *move) for m, move in enumerate(coded)]
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         plan = TreeGrids(self, members)
-        for part, curves in plan.curves_of(table, rows, base, moves):
+        for part, curves in plan.curves_of(rows, moves):
             for m, member in enumerate(members):
-                steps = plan.steps(curves, m, rows)
+                steps = plan.steps(curves, m, rows.index)
                 moved = steps.at(member.cell_of_value[cells[m, :, part]])
-                moved += base[:, np.newaxis, part]
+                moved += rows.base[:, np.newaxis, part]
                 result[m, :, :, part] = settled(moved, self.gap)
         return result
 
@@ -215,37 +219,36 @@ class TreeResponse(Response):
         member = TreeMove(self.trees, 0, move, *self.codes.grid(table, move))
         first_value = np.searchsorted(member.cell_of_value, np.arange(member.n_cells))
 
-        def steps_of(rows, base):
-            steps = TreeGrids(self, [member]).joined_steps(table, rows, base, [move])
+        def steps_of(rows):
+            steps = TreeGrids(self, [member]).joined_steps(rows, [move])
             positions = first_value[steps.positions]
             return replace(steps, positions=positions, n_cells=move.n_cells)
 
         return steps_of
 
-    def mean_curves(self, table, rows, weights, move, base):
+    def mean_curves(self, rows, move):
         """Forms no row's curve."""
-        features, codes = self.codes.grid(table, move)
+        features, codes = self.codes.grid(rows.table, move)
         if counts_masses(self, len(rows), len(features)):
-            averaged = Averaged(self, table, rows, weights, features, len(features))
-            return averaged(move)
+            return Averaged(self, rows, features, len(features))(move)
         if len(features) > 1 and self.link is not None:
-            return super().mean_curves(table, rows, weights, move, base)
+            return super().mean_curves(rows, move)
         if len(features) > 1:
-            return mean_of_group(self, table, rows, weights, features, codes)
+            return mean_of_group(self, rows, features, codes)
         member = TreeMove(self.trees, 0, move, features, codes)
         mean, plan = (
             np.zeros((self.n_outputs, member.n_cells)),
             TreeGrids(self, [member]),
         )
-        for part, curves in plan.curves_of(table, rows, base, [move]):
-            mean += plan.steps(curves, 0, rows).over_rows(weights[part])
+        for part, curves in plan.curves_of(rows, [move]):
+            mean += plan.steps(curves, 0, rows.index).over_rows(rows.weights[part])
         return mean[:, member.cell_of_value]
 
-    def averaged(self, table, rows, weights, base, n_columns):
+    def averaged(self, rows, n_columns):
         if not counts_masses(self, len(rows), n_columns):
-            return super().averaged(table, rows, weights, base, n_columns)
+            return super().averaged(rows, n_columns)
         features = np.arange(len(self.trees.columns))
-        return Averaged(self, table, rows, weights, features, n_columns)
+        return Averaged(self, rows, features, n_columns)
 
     def walker(self, walk):
         return TreeWalker(self, walk)

@@ -32,7 +32,7 @@ from skvarimp._response.responses.trees.means import (
 from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 from skvarimp._response.shape import Merging, reduced
 from skvarimp._response.steps import StepCurves, settled
-from skvarimp._response.walk import Task, Walker
+from skvarimp._response.walk import Reduced, Task, Walker
 from skvarimp._running.memory import (
     HELD,
     even_slices,
@@ -90,7 +90,7 @@ class TreeWalker(Walker):
         numbers, n_outputs = 0, self.response.n_outputs
         for reduction in self.walk.reductions_of(member.position):
             groups = 0 if alone else reduction.n_kept(n_outputs * member.n_cells)
-            numbers += 2 * (1 + groups) * len(member.probabilities)
+            numbers += 2 * (1 + groups) * member.cells.probabilities.size
             numbers += 0 if groups else len(self.walk.rows)
         return 8 * n_outputs * numbers + 4 * len(member.cell_of_value)
 
@@ -132,7 +132,7 @@ class TreeWalker(Walker):
         walk = self.walk
         alone = partial(averaged_alone, self.response, walk)
         means = mean_curves(self.shared.get("averaged", alone), walk, members)
-        return with_slopes(walk, members, means, walk.size)
+        return with_slopes(walk, members, means)
 
     def run(self, task):
         if self._is_group(task.positions[0]):
@@ -142,31 +142,28 @@ class TreeWalker(Walker):
             states = self._along(task, members, means)
         else:
             states = self._taken(task, members, plan)
-        return [
-            (
-                (member.position,),
-                [replace(state, cell_of_value=member.cell_of_value) for state in found],
-            )
-            for member, found in zip(members, states)
-        ]
+        result = []
+        for member, found in zip(members, states):
+            how = {"cell_of_value": member.cell_of_value}
+            found = [replace(state, **how) for state in found]
+            result.append(Reduced((member.position,), found))
+        return result
 
     def _along(self, task, members, means):
         """Yield the states of members of which mean curves alone are wanted."""
-        walk, response = self.walk, self.response
+        rows, response = self.walk.rows.block(task.rows), self.response
         slopes = [means[position][1] for position in task.positions]
-        codes = response.codes.by_feature(walk.table, walk.rows[task.rows])
-        rows = products(response, codes, members, slopes)
-        share = walk.weights[task.rows].sum()
-        for position, own_products in zip(task.positions, rows):
+        codes = response.codes.by_feature(rows)
+        own, share = products(response, codes, members, slopes), rows.weights.sum()
+        for position, own_products in zip(task.positions, own):
             mean, _ = means[position]
             yield [State(rows=own_products[np.newaxis], cells=share * mean[np.newaxis])]
 
     def _taken(self, task, members, plan):
         """The states of members whose reductions take the pieces of their curves."""
-        walk, response = self.walk, self.response
-        taking = TreeReducer(walk, members, task.rows, response.gap, plan)
-        rows, base = walk.rows[task.rows], walk.base[:, task.rows]
-        for part, curves in plan.curves_of(walk.table, rows, base, walk.moves):
+        walk, rows = self.walk, self.walk.rows.block(task.rows)
+        taking = TreeReducer(walk, members, rows, self.response.gap, plan)
+        for part, curves in plan.curves_of(rows, walk.moves):
             taking.add(part, curves)
         return taking.merged()
 
@@ -174,7 +171,7 @@ class TreeWalker(Walker):
 def member_of(response, walk, position):
     """The `TreeMove` of a position whose feature is no group."""
     move = walk.moves[position]
-    features, codes = response.codes.grid(walk.table, move)
+    features, codes = response.codes.grid(walk.rows.table, move)
     return TreeMove(response.trees, position, move, features, codes)
 
 
@@ -194,9 +191,8 @@ class TreeReducer:
 
     Parameters
     ----------
-    walk, members, rows : see `KernelSums`
-    gap : float
-        See `settled`.
+    walk : Walk
+    members, rows, gap : see `KernelSums`
     plan : TreeGrids
     """
 
@@ -211,31 +207,32 @@ class TreeReducer:
                     left[r] = reduction, Merging()
                     continue
                 how, kind = KERNEL_SUMS[type(reduction)]
-                kept = reduction.n_kept(len(walk.base) * member.n_cells)
+                kept = reduction.n_kept(len(rows.base) * member.n_cells)
                 alike = type(reduction), request, r, member.parts, kept
                 together.setdefault(alike, []).append((m, how, kind, reduction))
             self._left.append(left)
         self._summed = []
         for (_, _, r, *_), wanted in together.items():
             some, (how, *_), (kind, *_), (reduction, *_) = zip(*wanted)
-            summed = how(kind, reduction, [members[m] for m in some], walk, rows)
+            summed = how(kind, reduction, [members[m] for m in some], rows, gap)
             self._summed.append((summed, list(some), r))
 
     def add(self, part, curves):
         """Take the `Curves` of a slice of the rows."""
-        rows = slice(self._rows.start + part.start, self._rows.start + part.stop)
+        rows = self._rows.block(part)
         # pairs and means, say, have the same curves
-        which = self._walk.rows[rows]
-        curves_of = cache(lambda *some: self._plan.some_curves(curves, some, which))
+        curves_of = cache(
+            lambda *some: self._plan.some_curves(curves, some, rows.index)
+        )
         for summed, some, _ in self._summed:
             summed.add(curves_of(*some), part)
         for m, (member, left) in enumerate(zip(self._members, self._left)):
             if left:
-                self._reduce(member, left, rows, self._plan.steps(curves, m, which))
+                steps = self._plan.steps(curves, m, rows.index)
+                self._reduce(member, left, rows, steps)
 
     def _reduce(self, member, left, rows, steps):
-        over_cells = member.probabilities[np.newaxis], member.multiplicity[np.newaxis]
-        shape = StepCurves(self._walk.margins(rows, *over_cells), steps, self._gap)
+        shape = StepCurves(rows, member.cells, steps, self._gap)
         reductions, merging = zip(*left.values())
         for state, found in zip(merging, reduced(list(reductions), shape)):
             state.add(found)
@@ -261,9 +258,10 @@ class KernelSums:
         See `KERNEL_SUMS`.
     reduction : Reduction
     members : list of TreeMove
-    walk : Walk
-    rows : slice
-        The evaluated rows that will be added.
+    rows : Rows
+        That will be added.
+    gap : float
+        See `settled`.
 
     Attributes
     ----------
@@ -274,16 +272,17 @@ class KernelSums:
         What distances are taken from: 0, the unmoved response.
     """
 
-    def __init__(self, kind, reduction, members, walk, rows):
-        self.kind, counts = kind, kind == "deviations"
-        cells = [m.multiplicity if counts else m.probabilities for m in members]
+    def __init__(self, kind, reduction, members, rows, gap):
+        self.kind, self.gap = kind, gap
+        of_cells = "multiplicity" if kind == "deviations" else "probabilities"
+        cells = [getattr(member.cells, of_cells)[0] for member in members]
         self.places = np.cumsum([0, *(len(own) + 1 for own in cells)])
         self.below = np.concatenate([np.append(0.0, np.cumsum(c)) for c in cells])
-        n_outputs, n_rows = len(walk.base), rows.stop - rows.start
+        n_outputs, n_rows = rows.base.shape
         self.rows = np.zeros((len(members), n_outputs, n_rows))
         self.points = np.zeros((n_outputs, n_rows))
         self.sums = np.zeros((n_outputs, self.places[-1]))
-        self.weights = np.asarray(walk.weights[rows], dtype=np.float64)
+        self.weights = np.asarray(rows.weights, dtype=np.float64)
 
     def add(self, curves, rows):
         """Add the `Curves` of a slice of the rows."""
@@ -304,10 +303,9 @@ class KernelSums:
 class LossSums(KernelSums):
     """Any loss: what each piece gains takes the place of the curve."""
 
-    def __init__(self, kind, reduction, members, walk, rows):
-        super().__init__(kind, reduction, members, walk, rows)
-        self.loss, self.gap = reduction.loss, walk.response.gap
-        self.y, self.base = walk.y[rows], walk.base[:, rows]
+    def __init__(self, kind, reduction, members, rows, gap):
+        super().__init__(kind, reduction, members, rows, gap)
+        self.loss, self.y, self.base = reduction.loss, rows.y, rows.base
         self.unmoved = loss_of_rows(self.loss, self.y, self.base)
         self.rows, self.sums = self.rows[:, :1], self.sums[:1]
 
@@ -333,18 +331,18 @@ class ErrorSums(LossSums):
 
     add = KernelSums.add
 
-    def __init__(self, kind, reduction, members, walk, rows):
-        super().__init__(kind, reduction, members, walk, rows)
+    def __init__(self, kind, reduction, members, rows, gap):
+        super().__init__(kind, reduction, members, rows, gap)
         self.points = np.ascontiguousarray(self.loss.target(self.y) - self.base)
 
 
 class MeanSums(KernelSums):
     """`PartialDependence` and `OwnShare`, whose rows are kept in one way."""
 
-    def __init__(self, kind, reduction, members, walk, rows):
-        super().__init__(kind, reduction, members, walk, rows)
+    def __init__(self, kind, reduction, members, rows, gap):
+        super().__init__(kind, reduction, members, rows, gap)
         n_numbers = len(self.sums) * members[0].n_cells
-        self.kept, *how = reduction.kept(rows, self.weights, n_numbers)
+        self.kept, *how = reduction.kept(rows.place, self.weights, n_numbers)
         self.factors, groups, n_groups = how
         self.groups = np.asarray(groups, dtype=np.int64)
         self.sketch = np.zeros((len(self.sums), n_groups, self.places[-1]))
