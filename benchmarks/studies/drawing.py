@@ -222,6 +222,47 @@ def honest(samples=400, rows=300, only=""):
                 print(f"{title} mean {mean} sd {spread} {mark}", flush=True)
 
 
+def waves(X):
+    """A wave, a product and a line."""
+    return np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + X[:, 3] / 2
+
+
+def six_draws(samples=500, rows=300):
+    """Coverage of intervals of drawn fits, and their standard errors beside exact ones.
+
+    The truth is that of a sample of 400 000 rows. The errors are compared for the first
+    60 samples.
+    """
+    random = np.random.default_rng(99)
+    large, moved, again = random.normal(size=(3, 400_000, 4))
+    residuals, truth = random.normal(size=len(large)), np.empty((2, 4))
+    for j in range(4):
+        first, second = large.copy(), large.copy()
+        first[:, j], second[:, j] = moved[:, j], again[:, j]
+        gaps = waves(large) + residuals - waves(first)
+        truth[0, j] = np.mean(np.abs(waves(first) - waves(second)))
+        truth[1, j] = np.mean(gaps**2 - residuals**2)
+    measures = SensitivityImportance(scale=None), PermutationImportance()
+    for measure, true in zip(measures, truth):
+        inside, ratios = [], []
+        for seed in range(samples):
+            random = np.random.default_rng(seed)
+            X = random.normal(size=(rows, 4))
+            y = waves(X) + random.normal(size=rows)
+            drawn = clone(measure).set_params(estimation="sampled", random_state=seed)
+            drawn.fit(waves, X, y)
+            ends = drawn.interval().set_index("feature").loc[drawn.features_]
+            inside.append((ends["lower"] <= true) & (true <= ends["upper"]))
+            if seed < 60:
+                exact = clone(measure).set_params(estimation="exact").fit(waves, X, y)
+                ratios.append(drawn.standard_errors_ / exact.standard_errors_)
+        print(
+            f"{type(measure).__name__}: coverage {np.mean(inside, axis=0).round(3)},",
+            end="",
+        )
+        print(f" errors {np.mean(ratios, axis=0).round(3)} times the exact ones")
+
+
 def function_of(predict):
     """The same as a function, which is not read."""
 
@@ -259,4 +300,4 @@ def mixed(X):
     )
 
 
-STUDIES = [monte_carlo, tolerance, rare, honest]
+STUDIES = [monte_carlo, tolerance, rare, honest, six_draws]
