@@ -100,11 +100,7 @@ class Problem:
         Which rows of X these are.
     labels : ndarray of shape (n_samples,) or None
         The group of each row.
-    draws_rows : bool
-        Whether exact numbers may be those of some rows.
     """
-
-    draws_rows = True
 
     table: object
     model: Model

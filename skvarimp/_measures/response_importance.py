@@ -427,7 +427,7 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
             drawn = 0  # what some rows of all cost is no measure of what may be waited
         if problem.exact_is_cheap(features, request, drawn):
             return "exact"
-        some = read and problem.draws_rows and self.tol is not None
+        some = read and self.tol is not None
         if some and problem.affordable_rows(features, request) >= ENOUGH_ROWS:
             return "rows"
         return self._drawn_estimation

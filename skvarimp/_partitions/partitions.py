@@ -128,12 +128,11 @@ class Partitions:
         parts = self.passed(_donors, self.chosen, every=not self.chosen).values()
         table = stacked([part.table for part in parts])
         self.table = as_table(table.native, feature_names)
-        self.y = None if y is None else _joined([part.y for part in parts])
-        self.sample_weight = self.groups = None
-        if sample_weight is not None:
-            self.sample_weight = np.concatenate([part.weights for part in parts])
-        if groups is not None:
-            self.groups = np.concatenate([part.groups for part in parts])
+        of_rows = zip(*[(part.y, part.weights, part.groups) for part in parts])
+        self.y, self.sample_weight, self.groups = (
+            None if values is None else _joined(of_parts)
+            for values, of_parts in zip(given.values(), of_rows)
+        )
 
     @classmethod
     def taken(cls, measures, X, y, sample_weight, groups, feature_names=None):
@@ -239,13 +238,13 @@ def _donors(part, chosen):
     return part and {part.number: part}
 
 
-def _joined(targets):
-    """One target of those of several partitions."""
-    if isinstance(targets[0], np.ndarray):
-        return np.concatenate(targets)
+def _joined(values):
+    """What was given for rows of several partitions, in one."""
+    if isinstance(values[0], np.ndarray):
+        return np.concatenate(values)
     import pandas as pd
 
-    return pd.concat(targets, ignore_index=True)
+    return pd.concat(values, ignore_index=True)
 
 
 def _together(X, given):
