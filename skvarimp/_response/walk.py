@@ -133,15 +133,12 @@ class Walker:
                 yield from self.tasks_of(request * n_features + e)
 
     def tasks_of(self, position):
-        """The parts of one position: blocks of rows."""
-        most = max(1, self.TASK_EVALUATIONS // self.walk.moves[position].n_cells)
-        most = self.rows_at_once(position, most)
-        for part in even_slices(len(self.walk.rows), most):
+        """The parts of one position: blocks of rows whose curves are not too many."""
+        most = n_rows = len(self.walk.rows)
+        if not self.response.forms_no_curve(self.walk, position):
+            most = max(1, self.TASK_EVALUATIONS // self.walk.moves[position].n_cells)
+        for part in even_slices(n_rows, most):
             yield Task((position,), part)
-
-    def rows_at_once(self, position, most):
-        """How many rows go into one task: those whose curves are not too many."""
-        return most
 
     def run(self, task):
         """A list of `Reduced` over the rows of a task."""
