@@ -218,7 +218,7 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
         if plan.request is not None:  # read and probe the model, once
             problem.response(own_features, plan.request.reductions[0].n_moves)
         settle_estimation(measure, plan)
-        key = measure.response_method, tuple(own_features)
+        key = id(plan.problem), tuple(own_features)
         shared.setdefault(key, []).append((measure, plan))
     for pairs in shared.values():
         _carry_out(pairs)

@@ -21,6 +21,7 @@ from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._partitions.passes import passed_over
 from skvarimp._partitions.problem import PartitionedProblem
 from skvarimp._partitions.trees import credit_of_all
+from skvarimp._response.losses import asks_for_groups
 
 MOST_DONORS = 100_000
 
@@ -180,6 +181,8 @@ class Partitions:
             self.refuse("keep_rows=True", "leave it out")
         if asked.get("max_evaluations") is not None:
             self.refuse("`max_evaluations`", "leave it out")
+        if asks_for_groups(asked.get("loss")):
+            self.refuse("a loss with a parameter `groups`", "use another loss")
         if asked.get("rows") == "oob":
             self.refuse("rows='oob'", "use rows='all'")
 

@@ -565,6 +565,7 @@ def test_what_needs_all_rows_says_so(few_donors, numbers):
     model = RandomForestRegressor(3, max_depth=3).fit(X, y)
     for measure in (
         PermutationImportance(rows="oob"),
+        PermutationImportance(loss=lambda y, predicted, groups: abs(y - predicted)),
         SensitivityImportance(estimation="exact", keep_rows=True),
         SensitivityImportance(estimation="sampled", max_evaluations=10_000),
         ImpurityImportance(rows="unseen", keep_rows=True),
