@@ -65,8 +65,8 @@ class Scorer:
     name : str
     scoring : str or callable
     problem : Problem
-    samples : list of ndarray
-        See `opposite_samples`.
+    resamples : UnitsLess or OppositeHalves
+        Of the rows.
     predicted : dict
         Method -> what it returned for the unmoved rows, as far as other scorers have
         asked for it; what this one asks for is added.
@@ -95,7 +95,7 @@ class Scorer:
         What the scorer lacks where the latter is so.
     """
 
-    def __init__(self, name, scoring, problem, samples, predicted):
+    def __init__(self, name, scoring, problem, resamples, predicted):
         self.name, self.problem, estimator = name, problem, problem.model.estimator
         _refuse_metric(scoring)
         self.scorer, self.is_served = scoring, False
@@ -113,7 +113,7 @@ class Scorer:
             self.options["sample_weight"] = problem.weights * problem.total_weight
         given = predicted if self.is_served else {}
         self.baseline, self.known = self._unmoved(Recorded(estimator, given))
-        self.way, self.why_no_errors = way_of(self, self.known, samples)
+        self.way, self.why_no_errors = way_of(self, self.known, resamples)
         for method, output in self.known.items():
             predicted.setdefault(method, output)
         self.shares = self.is_served or (
