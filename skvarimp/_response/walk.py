@@ -3,7 +3,6 @@
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -286,17 +285,6 @@ def finished_positions(walk, n_jobs=None):
     with closing(_arriving(walk, n_jobs)) as arriving:
         for task, found in arriving:
             yield from found if task.finishes else in_threads(finish, found)
-
-
-def merged_states(walk, n_jobs=None):
-    """Yield (position, states over the grid's values) as the last rows are in.
-
-    There is one state per reduction. The walk is not `final`.
-    """
-    with closing(_arriving(walk, n_jobs)) as arriving:
-        for found in chain.from_iterable(found for _, found in arriving):
-            (position,) = found.positions
-            yield position, [state.on_values() for state in found.states]
 
 
 def _arriving(walk, n_jobs):
