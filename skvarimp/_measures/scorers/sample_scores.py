@@ -24,31 +24,31 @@ CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # a formula gives the number of its scor
 N_TRIED = 8  # opposite pairs of samples that show whether a score jumps
 
 
-def way_of(lost, known, resamples):
+def sample_scores(scorer, known, resamples):
     """A formula, or else the scorer itself; None where neither gives errors.
 
     Parameters
     ----------
-    lost : Scorer
+    scorer : Scorer
     known : dict
         Method -> what it returned for the unmoved rows.
     resamples : UnitsLess or OppositeHalves
 
     Returns
     -------
-    way : SampleScores or None
+    scores : SampleScores or None
     why_not : str or None
         What is unusual in a scorer that has none; None where it needs the model.
     """
     shapes = [getattr(output, "shape", ()) for output in known.values()]
-    if {shape[:1] for shape in shapes} != {(lost.problem.n_rows,)}:
+    if {shape[:1] for shape in shapes} != {(scorer.problem.n_rows,)}:
         return None, None
-    weights = lost.options.get("sample_weight", np.ones(lost.problem.n_rows))
+    weights = scorer.options.get("sample_weight", np.ones(scorer.problem.n_rows))
     for kind in (ByFormula, ByScorer):
-        way = kind(lost, known, resamples, weights)
-        if way.serves():
-            return way, None
-    return None, way.why_not
+        scores = kind(scorer, known, resamples, weights)
+        if scores.serves():
+            return scores, None
+    return None, scores.why_not
 
 
 @dataclass
@@ -61,7 +61,7 @@ class SampleScores:
 
     Parameters
     ----------
-    lost : Scorer
+    scorer : Scorer
     known : dict
         Method -> what it returned for the unmoved rows.
     resamples : UnitsLess or OppositeHalves

@@ -172,7 +172,7 @@ class ScoresLost:
             shared = {method: of_all[repeat] for method, of_all in known.items()}
             for scorer in others:
                 model = estimator
-                if scorer.way is not None:
+                if scorer.in_samples is not None:
                     model = Recorded(estimator, shared if scorer.shares else {})
                     outputs[scorer].append(model.known)
                 moved = table.moved(own, columns, donors=of_repeat)
@@ -201,9 +201,11 @@ def _scores_lost(position, lost, n_draws, seeds):
         for e, (scorer, (of_part, known)) in enumerate(zip(scorers, found)):
             scores[e].append(of_part)
             for half, sets in zip(halves[e], parts):
-                if scorer.way is not None and sets.start < sets.stop:
+                if scorer.in_samples is not None and sets.start < sets.stop:
                     outputs = {method: known[method][sets] for method in scorer.known}
-                    half.append(scorer.way.deviations(outputs, donors[part][sets]))
+                    half.append(
+                        scorer.in_samples.deviations(outputs, donors[part][sets])
+                    )
     outcomes = []
     for scorer, of_scorer, of_halves in zip(scorers, scores, halves):
         result = scorer.baseline - np.concatenate(of_scorer)
@@ -211,7 +213,7 @@ def _scores_lost(position, lost, n_draws, seeds):
         first, second = np.split(result, 2)
         error = np.sqrt(np.sum((first - second) ** 2)) / n_draws
         finished = Outcome(result.mean(), None, error, n_draws * n_rows)
-        if scorer.way is not None:
+        if scorer.in_samples is not None:
             means = [np.concatenate(half, axis=1).mean(axis=1) for half in of_halves]
             _add_error(finished, np.stack(means, axis=1))
         outcomes.append(finished)
