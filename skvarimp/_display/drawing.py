@@ -51,7 +51,7 @@ def with_fitting_text(plot):
     def drawn(self, ax=None, *, figsize=None, **keywords):
         plt, width = pyplot(), FULL_WIDTH
         if ax is not None:
-            width = first_axes(ax).figure.get_figwidth()
+            width = inches(first_axes(ax).figure)[0]
         elif figsize is not None:
             width = figsize[0]
         share = np.clip(width / FULL_WIDTH, SMALLEST_SHARE, 1.0)
@@ -111,7 +111,7 @@ def axes_for(ax, n, figsize, size, title=None, columns=3, **grid):
         )
     if title is not None:
         entitle = axes[0].set_title if given else axes[0].figure.suptitle
-        width = inches(axes[0])[0] if given else axes[0].figure.get_figwidth() - 0.2
+        width = inches(axes[0])[0] if given else inches(axes[0].figure)[0] - 0.2
         size = entitle(" ").get_fontsize()
         room = TextRoom(width, measure=partial(text_inches, size=size))
         plain([entitle(wrapped(title, room))])
@@ -147,7 +147,7 @@ def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
     heading : str, default=None
         Lines over the labels.
     """
-    width = ax.figure.get_figwidth() if own_figure else inches(ax)[0]
+    width = inches(ax.figure if own_figure else ax)[0]
     em = points("small") / 72
     labels = unique_names(labels, TextRoom(width - 4.0 * em, 2, SMALL))
     columns = _legend_columns(labels, width / em)
@@ -209,7 +209,8 @@ def write_key(ax, notes):
     low, high = ax.get_window_extent().intervalx
     text, length = " · ".join(notes), partial(_pixels, key, 0)
     if length(text) > high - low:
-        outer = np.clip(ax.get_tightbbox().intervalx, PAD, figure.bbox.width - PAD)
+        left, right = np.add(figure.bbox.intervalx, [PAD, -PAD])
+        outer = np.clip(ax.get_tightbbox().intervalx, left, right)
         key.xy = (outer.mean() - low) / (high - low), 0
         low, high = outer
     lines = wrapped(text, TextRoom((high - low) / HINTING, measure=length)).split("\n")
@@ -264,9 +265,9 @@ def powers():
     return WithPowers()
 
 
-def inches(ax):
-    """Width and height of axes."""
-    return ax.get_window_extent().size / ax.figure.dpi
+def inches(part):
+    """Width and height of axes, or of a figure or a part of it."""
+    return part.get_window_extent().size / part.figure.dpi
 
 
 def n_columns(ax):
@@ -509,9 +510,10 @@ def _write(axis, lines, d):
 
 
 def lay_out(figure):
-    """Let a figure find the places of what it shows, if anything has changed."""
-    if figure.stale:
-        figure.draw_without_rendering()
+    """Let the whole of a figure find the places of what it shows, if it has changed."""
+    whole = figure.figure
+    if whole.stale:
+        whole.draw_without_rendering()
 
 
 def _pixels(label, d, line):
@@ -522,7 +524,7 @@ def _pixels(label, d, line):
 
 def cell_inches(ax):
     """Inches of the part of its figure that axes were given."""
-    size, spec = ax.figure.get_size_inches(), ax.get_subplotspec()
+    size, spec = inches(ax.figure), ax.get_subplotspec()
     if spec is None:
         return size
     grid = spec.get_gridspec()

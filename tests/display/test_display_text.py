@@ -157,6 +157,18 @@ def test_texts_in_axes_of_the_user(name, n, layout):
     assert_readable(figure)
 
 
+@pytest.mark.parametrize("name", ["bars", "rows", "matrix", "path", "motif"])
+def test_texts_in_parts_of_a_figure(name):
+    """Axes may lie in a subfigure."""
+    figure = plt.figure(figsize=(6.8, 2.6), layout="constrained")
+    for part in figure.subfigures(1, 2):
+        display = drawn(name, 3, ax=part.subplots())
+        assert display.figure_ is part
+    texts = assert_readable(figure)
+    left = [text.get_text() for text in texts if text.figure is not part]
+    assert left == [text.get_text() for text in texts if text.figure is part]
+
+
 def test_one_row_of_curves_keeps_its_height():
     """Below it there is room for names of levels, notes and a legend."""
     figure = drawn("curves", 3, "sixty").figure_
