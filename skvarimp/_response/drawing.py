@@ -22,13 +22,15 @@ and I[r, s] = K(A[r], A[s]) - K(A[r], B[s]) - K(B[r], A[s]) + K(B[r], B[s]). The
 D[r]^2 counts what pairs of draws have in common twice, so that the estimate is
 
     N[i] = (1 / R^4) (c (sum_r D[r]^2 - sum_(r < s) I[r, s]^2 / 4)
-                      + sum_r K(A[r], B[r])^2 / 2),   c = (1 + `WITHIN` / (R - 1)^2)^2.
+                      + sum_r K(A[r], B[r])^2 / 2),   c = 1 + `WITHIN` / (R - 1).
 
 The last sum is of the pairs within the strata, whose variance two draws do not tell: it
 is half of the mean square for two equally frequent values, and a third for numbers of
-equal density. c is for what such a pair has in common with the others. With three
-strata or more, errors are then between a quarter too small, as of levels that are rare,
-and a half too large.
+equal density. Such a pair also varies together with its draws' part beside the other
+strata: values at the outer end of a stratum are far from both. Of that, two draws of a
+row tell nothing either. But donors of about equal values do, in different rows. 4 / R^4
+times that covariance, summed over the strata, is added to the mean of the N[i]; c is
+for what single rows have beyond it.
 
 A feature with at most 2 R cells takes all of them in each row, by their probabilities.
 That costs no more, and is exact.
@@ -59,7 +61,7 @@ from skvarimp._running.guards import warn
 from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
-WITHIN = 0.45  # measured: functions, trees and neighbours, of numbers and levels
+WITHIN = 0.3  # measured: functions, trees and neighbours, of numbers and levels
 FURTHER = 2.0  # parts as large as the largest one, in errors of drawing
 DONOR_BINS = 2**13  # of neighbouring donors, whose mean contributions are averaged
 
@@ -105,11 +107,15 @@ class DrawnCurves(Chunk):
     ----------
     noise : ndarray of shape (n_rows,) or None
         Variance that drawing gives the rows' mean over the outputs, of pairs.
+    beside, within : ndarray of shape (n_rows, n_draws) or None
+        The parts of that mean that a draw has with those of other strata, and with the
+        other one of its own.
     """
 
     def __init__(self, rows, cells, ice, scale):
         super().__init__(rows, cells, ice)
         self.scale, self.noise = scale, None
+        self.beside = self.within = None
 
     def over_rows(self, values):
         return values
@@ -143,11 +149,14 @@ class DrawnCurves(Chunk):
         of_b[same, same] *= 2.0
         of_a, of_b = of_a.mean(axis=1) / 2, of_b.mean(axis=1) / 2
         common[same, same] = 0.0
-        squares = n_strata**2 * (mean(of_a - of_b) ** 2).sum(axis=0)
-        squares -= (common**2).sum(axis=(0, 1)) / 8
-        within = (own**2).sum(axis=0) / 2
-        factor = (1 + WITHIN / (n_strata - 1) ** 2) ** 2
-        self.noise = (factor * squares + within) / n_strata**4
+        beside = np.stack([mean(of_a), mean(of_b)]) / n_strata - own / n_strata**2
+        squares = ((beside[0] - beside[1]) ** 2).sum(axis=0)
+        squares -= (common**2).sum(axis=(0, 1)) / (8 * n_strata**4)
+        own = own / n_strata**2
+        factor = 1 + WITHIN / (n_strata - 1)
+        self.noise = factor * squares + (own**2).sum(axis=0) / 2
+        self.beside = beside.T.reshape(len(draws[0, 0]), -1)
+        self.within = np.repeat(own.T, 2, axis=1)
         per_draw = np.moveaxis(np.stack([of_a, of_b], axis=1), (0, 1), (2, 3))
         rows = (of_a + of_b).mean(axis=0) / 2
         return rows[np.newaxis], per_draw.reshape(self.ice.shape)
@@ -233,6 +242,10 @@ class DrawnRows:
         Weighted sums over the rows of their mean contributions.
     moved : ndarray of shape (n_outputs_of_the_model, n_rows)
         Each row's mean response, moved minus unmoved.
+    pooled : list of (float, ndarray of shape (4, n_strata, N_BINS))
+        Of pairs, for each round of draws: its share of them, and over the draws in bins
+        of the strata: count, and sums of `DrawnCurves.beside`, `within` and their
+        product.
     sums : ndarray of shape (4 + n_outputs_of_the_model, n_bins)
         Over the draws of each bin of donors: count, weight, weighted mean contribution
         over the outputs, weighted square of it, and weighted response, moved minus
@@ -251,6 +264,7 @@ class DrawnRows:
     noise: np.ndarray
     outputs: np.ndarray
     moved: np.ndarray
+    pooled: list
     sums: np.ndarray
     largest: float
     spreads: np.ndarray
@@ -264,11 +278,27 @@ class DrawnRows:
             np.concatenate([self.noise, other.noise]),
             self.outputs + other.outputs,
             np.concatenate([self.moved, other.moved], axis=1),
+            [(a, mine + its) for (a, mine), (_, its) in zip(self.pooled, other.pooled)],
             self.sums + other.sums,
             max(self.largest, other.largest),
             np.union1d(self.spreads, other.spreads),
             self.exact,
         )
+
+    def covariance(self):
+        """What the pairs within strata add to the variance of a row on average."""
+        found = 0.0
+        for share, (count, beside, within, product) in self.pooled:
+            n_draws = count.sum(axis=1, keepdims=True)
+            mean_beside = beside.sum(axis=1, keepdims=True) / n_draws
+            mean_within = within.sum(axis=1, keepdims=True) / n_draws
+            product = product - mean_within * beside - mean_beside * within
+            product = product + count * mean_beside * mean_within
+            beside, within = beside - count * mean_beside, within - count * mean_within
+            # products of two different draws of a bin
+            crossed = (beside * within - product) / np.maximum(count - 1, 1) / n_draws
+            found += 4 * share**2 * crossed.sum()
+        return found
 
     def with_further(self, other):
         """With further draws of the same rows."""
@@ -280,6 +310,8 @@ class DrawnRows:
             a**2 * self.noise + b**2 * other.noise,
             a * self.outputs + b * other.outputs,
             a * self.moved + b * other.moved,
+            [(a * c, sums) for c, sums in self.pooled]
+            + [(b * c, sums) for c, sums in other.pooled],
             self.sums + other.sums,
             max(self.largest, other.largest),
             np.union1d(self.spreads, other.spreads),
@@ -337,23 +369,25 @@ class StrataDraws:
 
     def _drawn_at_once(self, features, rows, before, n_draws):
         walk, block = self.walk, self.walk.rows.block(self.order[rows])
-        asked, moves = [], [walk.moves[e] for e in features]
+        asked, places, moves = [], [], [walk.moves[e] for e in features]
         for e, move in zip(features, moves):
             if takes_all(move, n_draws):
                 asked.append(
                     np.tile(np.arange(move.n_cells)[:, np.newaxis], len(block))
                 )
+                places.append(None)
                 continue
             points = strata(int(self.seeds[e]), len(self.order), rows, before, n_draws)
             asked.append(move.drawn(points, block.index))
+            places.append((points.T * (n_draws // 2 * N_BINS)).astype(np.intp))
         block.base = np.ascontiguousarray(block.base)
         curves = curves_at(walk.response, block, moves, asked)
         found = []
-        for move, cells, found_there in zip(moves, asked, curves):
+        for move, cells, found_there, place in zip(moves, asked, curves, places):
             if takes_all(move, n_draws):
                 found.append(self._summed_exactly(move, block, found_there))
             else:
-                found.append(self._summed(move, block, cells, found_there))
+                found.append(self._summed(move, block, cells, place, found_there))
         return found
 
     def _summed_exactly(self, move, rows, curves):
@@ -372,14 +406,18 @@ class StrataDraws:
             np.zeros(len(weights)),
             means @ weights,
             shape.over_cells(shape.moved)[0],
+            [],
             np.stack(numbers),
             float(np.abs(means).max(initial=0.0)),
             np.empty(0),
             exact=True,
         )
 
-    def _summed(self, move, rows, cells, curves):
-        """`DrawnRows` from the cells (n_draws, n_rows) and the curves there."""
+    def _summed(self, move, rows, cells, places, curves):
+        """`DrawnRows` from the cells (n_draws, n_rows) and the curves there.
+
+        Places (n_rows, n_draws) are bins of the points that were drawn.
+        """
         draws = Cells(np.full((1, len(cells)), 1.0 / len(cells)))
         shape = DrawnCurves(rows, draws, curves[np.newaxis], self.scale)
         state = self.reduction.reduce(shape)
@@ -388,8 +426,10 @@ class StrataDraws:
         means = means[:n_outputs] / self.scale[:n_outputs, np.newaxis]
         factors = 1.0 / (n_outputs * self.scale[:n_outputs])
         per_draw = np.einsum("oik,o->ik", per_draw, factors)
-        n_draws, noise = per_draw.shape[1], shape.noise
-        if noise is None:
+        n_draws, noise, pooled = per_draw.shape[1], shape.noise, []
+        if noise is not None:
+            pooled = [(1.0, pooled_sums(places, shape.beside, shape.within))]
+        else:
             gaps = per_draw[:, ::2] - per_draw[:, 1::2]
             noise = (gaps**2).sum(axis=1) / n_draws**2
         moved = curves - rows.base[:, :, np.newaxis]
@@ -404,6 +444,7 @@ class StrataDraws:
             noise,
             means @ weights,
             moved.mean(axis=2),
+            pooled,
             np.stack([np.bincount(at, values, n_bins) for values in numbers]),
             float(np.abs(per_draw).max(initial=0.0)),
             rounded_down(n_draws * np.sqrt(np.maximum(noise, 0.0))),
@@ -420,8 +461,10 @@ class StrataDraws:
         theta = importances.mean()
         rho = found.means - theta
         squares = w**2 @ rho**2
-        noise = float(w**2 @ found.noise)
-        error = (m / n) * with_further(w**2 * found.noise)
+        noise, further = float(w**2 @ found.noise), with_further(w**2 * found.noise)
+        # no covariance takes off more than is known to be there
+        pooled = max((w @ w) * found.covariance(), -0.75 * max(noise, 0.0))
+        noise, error = noise + pooled, (m / n) * (further + pooled)
         if m < n:
             error += (1 - m / n) * m / max(m - 1, 1) * with_further((w * rho) ** 2)
         error = np.sqrt(error) / share
@@ -469,6 +512,21 @@ class StrataDraws:
         finished.influences = psi[np.newaxis]
         finished.contributions = self.reduction.offset + contributions
         finished.effects = effects
+
+
+def pooled_sums(places, beside, within):
+    """Count and sums over draws by bins of the strata, (4, n_strata, N_BINS).
+
+    Parameters
+    ----------
+    places : ndarray of int of shape (n_rows, n_draws)
+    beside, within : ndarray of shape (n_rows, n_draws)
+        See `DrawnCurves`.
+    """
+    places, n_bins = places.ravel(), places.shape[1] // 2 * N_BINS
+    numbers = None, beside.ravel(), within.ravel(), (beside * within).ravel()
+    sums = [np.bincount(places, values, n_bins) for values in numbers]
+    return np.reshape(sums, (4, -1, N_BINS))
 
 
 def with_further(squares):

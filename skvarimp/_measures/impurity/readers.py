@@ -221,8 +221,7 @@ READERS = {
 
 
 # What a subclass may define anew without another answer to rows of X.
-HARMLESS = {"__init__", "__repr__", "fit", "score", "feature_importances_"}
-HARMLESS |= {"set_fit_request", "set_score_request"}  # come with `fit` and `score`
+HARMLESS = ("__init__", "__repr__", "fit", "score", "feature_importances_")
 
 
 def as_known(estimator):
@@ -235,7 +234,7 @@ def as_known(estimator):
     passed = set()
     for kind in type(estimator).__mro__:
         if kind in READERS:
-            own = {name for name in passed if hasattr(kind, name)} - HARMLESS
+            own = {name for name in passed if hasattr(kind, name)} - set(HARMLESS)
             if kind is type(estimator) or own:
                 return estimator
             known = kind.__new__(kind)
@@ -245,6 +244,7 @@ def as_known(estimator):
             name
             for name, value in vars(kind).items()
             if callable(value) or hasattr(value, "__get__")
+            if not (name.startswith("set_") and name.endswith("_request"))
         }
     return estimator
 

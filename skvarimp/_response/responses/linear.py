@@ -16,6 +16,7 @@ from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ColumnsWalker,
+    ScoreWalker,
     numeric_values,
     own_values,
     unmoved_kept,
@@ -151,7 +152,7 @@ class LinearResponse(ProjectionResponse):
 
     def walker(self, walk):
         in_lines = self.link is IDENTITY and self.straight
-        return LineWalker(self, walk) if in_lines else super().walker(walk)
+        return LineWalker(self, walk) if in_lines else ScoreWalker(self, walk)
 
 
 class LineWalker(ColumnsWalker):
