@@ -12,6 +12,7 @@ may give more, where it knows a shorter way than the default:
 =========================== ==================================================
 `steps`, `shapes`           the curves by their steps, or in another `Shape`
 `mean_curves`, `averaged`   means of curves over the rows
+`curves_of`                 curves of several moves at once
 `at_cells`                  few cells of each curve, for scores
 `critical_values`, `inside` what the probe should look at
 `cost`, `row_cost`, `call_cost` what ``estimation="auto"`` decides by
@@ -85,6 +86,10 @@ class Response:
     def curves(self, rows, move):
         """ICE curves of some `Rows`, (n_outputs, n_rows, n_cells)."""
         raise NotImplementedError
+
+    def curves_of(self, rows, moves):
+        """A list of the curves of each of some moves."""
+        return [self.curves(rows, move) for move in moves]
 
     def steps(self, table, move):
         """What gives the curves of a move by their steps.

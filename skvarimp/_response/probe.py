@@ -186,7 +186,7 @@ def probe(response, model, table, problem, features):
         if inner.critical_values and alone:
             probe(inner, inner_model, behind, problem, alone)
     few = rows.block(spread_over(len(rows), ROWS))
-    fast = [response.curves(few, move) for move in moves]
+    fast = response.curves_of(few, moves)
     own = BlackBoxResponse(model, len(rows.base)).curves_of(few, moves)
     _compare_curves(response, moves, fast, own, few.base)
 

@@ -176,10 +176,28 @@ class TreeResponse(Response):
     def curves(self, rows, move):
         if self.codes.is_group(move.feature):
             return settled(self._group_curves(rows, move), self.gap)
-        member = TreeMove(self.trees, 0, move, *self.codes.grid(rows.table, move))
-        steps = TreeGrids(self, [member]).joined_steps(rows, [move])
-        moved = steps.dense()[:, :, member.cell_of_value]
-        return settled(np.add(rows.base[:, :, np.newaxis], moved, out=moved), self.gap)
+        (found,) = self.curves_of(rows, [move])
+        return found
+
+    def curves_of(self, rows, moves):
+        """All moves share one way down the trees."""
+        if any(self.codes.is_group(move.feature) for move in moves):
+            return super().curves_of(rows, moves)
+        grids = [self.codes.grid(rows.table, move) for move in moves]
+        members = [
+            TreeMove(self.trees, m, move, *grid)
+            for m, (move, grid) in enumerate(zip(moves, grids))
+        ]
+        shape, plan = (self.n_outputs, len(rows)), TreeGrids(self, members)
+        found = [np.empty((*shape, move.n_cells)) for move in moves]
+        for part, curves in plan.curves_of(rows, moves):
+            base = rows.base[:, part, np.newaxis]
+            for m, (member, own) in enumerate(zip(members, found)):
+                moved = plan.steps(curves, m, rows.index[part]).dense()
+                own[:, part] = settled(
+                    base + moved[:, :, member.cell_of_value], self.gap
+                )
+        return found
 
     def _group_curves(self, rows, move):
         features, codes = self.codes.grid(rows.table, move)
