@@ -54,8 +54,8 @@ print(importance.to_frame().head(8).round(4).to_string(index=False))
 
 # %%
 # The picture shows the most important oligomers by position. GATTACA is first. The
-# others overlap it or differ from it by few letters. The motif was planted in the dark
-# area.
+# others overlap it or differ from it by few letters. The motif was planted where the
+# colours are strongest.
 
 importance.plot()
 plt.gca().set_title("The most important oligomers of seven letters")

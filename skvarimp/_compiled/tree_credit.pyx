@@ -2,7 +2,7 @@
 # cython: initializedcheck=False
 """Rows going down trees, and what every split on their way earns.
 
-`skvarimp._measures.impurity.row_credit` says what is computed.
+`skvarimp._measures.impurity.loss_decrease` says what is computed.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
@@ -139,7 +139,7 @@ def climb(
     double[:, ::1] each,
     double[:, ::1] earned,
 ):
-    """See `row_credit.climb`."""
+    """See `loss_decrease.climb`."""
     cdef const int32_t[::1] parent = nodes.parent, feature = nodes.feature, slot
     cdef const double[:, :, ::1] sizes
     cdef const double[:, ::1] y, up, down

@@ -136,6 +136,7 @@ class ImportanceDisplay(NamedRows):
             pvalues=None if pvalues is None else found.pvalues(pvalues),
             directions=found.directions,
         )
+        display._what = f"{found.quantity.noun or 'feature'}s"
         return display.plot(**kwargs)
 
     def plot(

@@ -150,8 +150,10 @@ def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
     width = inches(ax.figure if own_figure else ax)[0]
     em = points("small") / 72
     labels = unique_names(labels, TextRoom(width - 4.0 * em, 2, SMALL))
-    n = _legend_columns(labels, width / em)
-    style = {"ncols": n, "fontsize": "small"}
+    columns = _legend_columns(labels, width / em)
+    order = [e for column in columns for e in column]
+    handles, labels = [handles[e] for e in order], [labels[e] for e in order]
+    style = {"ncols": len(columns), "fontsize": "small"}
     style |= {"frameon": False, "columnspacing": 1.2}
     style |= {"title": heading, "title_fontsize": "small"}
     place = {"loc": f"outside {end} center"}
@@ -165,15 +167,21 @@ def add_legend(ax, own_figure, handles, labels, end="lower", heading=None):
 
 
 def _legend_columns(labels, width):
-    """How many columns of a legend fit into a width, relative to the font's size."""
+    """Which labels stand in each column of a legend that is read row by row.
+
+    All rows but the last have the same length, and are as long as fits into a width,
+    relative to the font's size.
+    """
     widths = [max(map(SMALL, label.split("\n"))) * 72 for label in labels]
     widths = np.array(widths) / points("small") + BESIDE_LABEL
-    for n in range(len(labels), 1, -1):
+    each = np.arange(len(labels))
+    for n_rows in range(1, len(labels) + 1):
+        n = -(-len(labels) // n_rows)
         # matplotlib fills columns one by one, the first ones with one more
-        columns = np.array_split(widths, n)
-        if sum(column.max() for column in columns) + 2.0 < width:
-            return n
-    return 1
+        columns = [each[c::n] for c in range(n)]
+        if sum(widths[column].max() for column in columns) + 2.0 < width:
+            return columns
+    return [each]
 
 
 def write_key(ax, notes):

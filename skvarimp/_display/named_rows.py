@@ -88,6 +88,7 @@ class NamedRows:
     _n_lines = 4  # of text above and below the rows
     _of_names = 0.4  # of the width for names, at most
     _in_units = True  # whether features are ordered by what is drawn
+    _what = "features"  # what has one row
 
     @with_fitting_text
     def plot(
@@ -160,10 +161,10 @@ class NamedRows:
         shown = known[:most]
         if self._in_units and not np.isnan(values[shown]).any() and len(shown):
             limit = f", none above {values[shown[-1]]:.3g}"
-        below = [label, *not_shown(len(known) - len(shown), n, limit=limit)]
+        below = [label, *not_shown(len(known) - len(shown), n, self._what, limit)]
         if unknown:
-            below.append(counted(unknown, n, "features", "without an importance"))
-        below += too_large(values)
+            below.append(counted(unknown, n, self._what, "without an importance"))
+        below += too_large(values, self._what)
         return row_names(self.feature_names, shown, room), below, shown
 
 

@@ -17,6 +17,7 @@ from skvarimp._measures.rows import constant_columns, fingerprint, store_rows
 from skvarimp._models.model import frames_named
 from skvarimp._models.registry import unwrapped
 from skvarimp._models.transformers import NO_SOURCE, NotColumnwise, sources
+from skvarimp._results.words import listed
 
 # attributes of the inner fit that are about its own columns and rows
 OF_COLUMNS = {"n_features_in_", "feature_names_in_", "row_importances_", "result_"}
@@ -99,14 +100,19 @@ def fit_behind_transformers(
         behind = None if X is None else transformers.transform(table.native)
     inner._inputs = [np.flatnonzero(source == j) for j in range(n_columns)]
     encoded = _encoded_names(transformers, names, behind, len(source))
-    inner.fit(
-        last,
-        behind,
-        y,
-        sample_weight=sample_weight,
-        feature_names=encoded,
-        **(more or {}),
-    )
+    given = {"sample_weight": sample_weight, "feature_names": encoded, **(more or {})}
+    try:
+        inner.fit(last, behind, y, **given)
+    except ValueError as error:
+        samplers = [name for name, step in pipeline.steps if _draws_rows(step)]
+        if samplers:
+            error.add_note(
+                f"The pipeline's step {listed(map(repr, samplers))} drew other rows "
+                f"while it was fitted: they are what {type(last).__name__} was fitted "
+                "on. Pass these rows and pipeline[-1], or use a measure that needs no "
+                "training data."
+            )
+        raise
     for name, value in vars(inner).items():
         if name.endswith("_") and name not in OF_COLUMNS:
             setattr(measure, name, value)
@@ -137,13 +143,14 @@ def fit_behind_transformers(
         store_rows(measure, rows)
 
 
+def _draws_rows(step):
+    """Whether a step only draws other rows while a pipeline is fitted."""
+    return hasattr(step, "fit_resample") and not hasattr(step, "transform")
+
+
 def _without_samplers(steps):
     """Steps without those that only draw other rows while the pipeline is fitted."""
-    kept = [
-        (name, step)
-        for name, step in steps.steps
-        if hasattr(step, "transform") or not hasattr(step, "fit_resample")
-    ]
+    kept = [(name, step) for name, step in steps.steps if not _draws_rows(step)]
     if len(kept) == len(steps.steps):
         return steps
     return Pipeline(kept or [("same", "passthrough")])

@@ -11,6 +11,7 @@ from skvarimp._data.validation import is_structured
 from skvarimp._models.labels import as_columns, positions, watched
 from skvarimp._models.model import _last_step, is_exactly
 from skvarimp._response.losses import (
+    IN_GROUPS,
     AbsoluteErrorLoss,
     CallableLoss,
     DevianceLoss,
@@ -18,6 +19,7 @@ from skvarimp._response.losses import (
     SquaredErrorLoss,
     WrongClassLoss,
     ZeroOneLoss,
+    asks_for_groups,
     indicators_of,
     values_of,
 )
@@ -74,6 +76,12 @@ def make_loss(loss, model, y, n_outputs):
     callable
     """
     if callable(loss):
+        if asks_for_groups(loss) and y.dtype.names != IN_GROUPS:
+            raise ValueError(
+                "`loss` has a parameter `groups`: it asks for the label of each row's "
+                "group, such as its query. Use PermutationImportance (rows='all') and "
+                "fit(..., groups=...)."
+            )
         return CallableLoss(loss)
     if is_structured(y):
         raise ValueError(

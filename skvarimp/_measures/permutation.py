@@ -21,7 +21,7 @@ from skvarimp._measures.response_importance import (
 )
 from skvarimp._measures.scorers.score_drop import ScoresLost
 from skvarimp._measures.scorers.scorer import named_scorers
-from skvarimp._response.losses import loss_of_rows
+from skvarimp._response.losses import asks_for_groups, loss_of_rows
 from skvarimp._response.rounds import Effort
 from skvarimp._results.words import score_in_words
 from skvarimp._types import (
@@ -57,7 +57,8 @@ default="auto"
         the most probable class, or the first of those within 1e-10 of it; with
         response_method="predict" it takes the labels. A callable gets y, (n,) or
         (n, n_columns), and outputs, (n,) or (n, n_outputs), and returns (n,); y may
-        be a structured array, as of survival models.
+        be a structured array, as of survival models. A callable with a parameter
+        `groups` also gets each row's label in the `groups` of `fit`, such as its query.
     scoring : str, callable, list of str, or dict, default=None
         A scorer instead of a loss: scikit-learn's by name, "score" for the estimator's
         own `score`, or scorer(estimator, X, y). The importance is then the score lost;
@@ -128,7 +129,7 @@ default=None
         The same as a column: a loss combines the outputs.
     standard_errors_ : ndarray of shape (n_features,) or None
         Sampling error with the model held fixed, each row counting as evaluated row
-        and as donor (infinitesimal jackknife; of scorers 200 bootstrap samples). None
+        and as donor (infinitesimal jackknife; of scorers 200 weighted samples). None
         for draws among out-of-bag rows, and for scorers that do not look at
         predictions or that jump, as medians do.
     monte_carlo_errors_ : ndarray of shape (n_features,) or None
@@ -192,12 +193,13 @@ default=None
     model's importance of a feature with coefficient w is 2 w^2 Var(x) + 2 w Cov(y - f,
     x), where variances have the divisor n.
 
-    Standard errors of scorers: half the difference between the scores lost in a sample
-    of the rows and in its opposite is L, a sum over single rows; the mean of the two
-    is Q, a sum over pairs of rows. Where single rows cause the variance V1 and pairs
-    V2, L has the variance V1 + 2 V2, since each row is known from its own pairs only
-    (Efron & Stein [6]_), and Q has V2: the squared error is Var(L) - Var(Q), or
-    Var(L) / 2 if that is larger.
+    Standard errors of scorers: up to 200 rows, or groups, are left out one by one, so
+    far as that each counts a third (the jackknife). Of more, half the difference
+    between the scores lost in a sample of the rows and in its opposite is L, a sum over
+    single rows; the mean of the two is Q, a sum over pairs of rows. Where single rows
+    cause the variance V1 and pairs V2, L has the variance V1 + 2 V2, since each row is
+    known from its own pairs only (Efron & Stein [6]_), and Q has V2: the squared error
+    is Var(L) - Var(Q), or Var(L) / 2 if that is larger.
 
     Exact cost for a model without a fast response: n_samples x n_cells predictions per
     feature. The squared error needs only two moments of each response curve.
@@ -298,6 +300,8 @@ default=None
 
     def _plan_loss(self, problem, features):
         """A loss over all donors in the shared walk, or over drawn ones."""
+        if asks_for_groups(self.loss):
+            problem = problem.in_groups()
         loss = make_loss(self.loss, problem.model, problem.y, len(problem.base))
         lost = LossGained(loss, problem.mean_loss(loss))
         self._check_ratio(lost.baseline)

@@ -1,7 +1,7 @@
 """`Problem`: a model on rows of data, and what measures ask of it."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -33,7 +33,7 @@ from skvarimp._response.grid import (
     kind_of,
     make_move,
 )
-from skvarimp._response.losses import loss_of_rows
+from skvarimp._response.losses import loss_of_rows, with_groups
 from skvarimp._response.mean_curves import MeanCurve
 from skvarimp._response.probe import fast_response, respond
 from skvarimp._response.rounds import (
@@ -100,11 +100,7 @@ class Problem:
         Which rows of X these are.
     labels : ndarray of shape (n_samples,) or None
         The group of each row.
-    draws_rows : bool
-        Whether exact numbers may be those of some rows.
     """
-
-    draws_rows = True
 
     table: object
     model: Model
@@ -124,6 +120,14 @@ class Problem:
         """
         y = check_target(self.given_y, len(self.kept), structured=True)
         return None if y is None else y[self.kept]
+
+    def in_groups(self):
+        """The same problem with the groups, if any, in `y`: see `with_groups`."""
+        if self.labels is None:
+            return self
+        found = replace(self)
+        found.y = with_groups(self.y, self.labels)
+        return found
 
     def response(self, features, n_moves=1):
         """The probed response that serves the features; made once.

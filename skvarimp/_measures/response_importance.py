@@ -218,7 +218,7 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
         if plan.request is not None:  # read and probe the model, once
             problem.response(own_features, plan.request.reductions[0].n_moves)
         settle_estimation(measure, plan)
-        key = measure.response_method, tuple(own_features)
+        key = id(plan.problem), tuple(own_features)
         shared.setdefault(key, []).append((measure, plan))
     for pairs in shared.values():
         _carry_out(pairs)
@@ -427,7 +427,7 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
             drawn = 0  # what some rows of all cost is no measure of what may be waited
         if problem.exact_is_cheap(features, request, drawn):
             return "exact"
-        some = read and problem.draws_rows and self.tol is not None
+        some = read and self.tol is not None
         if some and problem.affordable_rows(features, request) >= ENOUGH_ROWS:
             return "rows"
         return self._drawn_estimation

@@ -72,7 +72,7 @@ class KeptRows:
 
     @property
     def are_samples(self):
-        """Whether these stand for bootstrap samples of the rows, see `SampleUnits`."""
+        """Whether these stand for samples of the rows, see `SampleUnits`."""
         return isinstance(self.units, SampleUnits)
 
     @property
@@ -95,7 +95,7 @@ class KeptRows:
 
 @dataclass(frozen=True)
 class SampleUnits(Units):
-    """Bootstrap samples, whose number adds to what is not known of the errors.
+    """Samples of the rows, which stand for them: each counts one unit less.
 
     Attributes
     ----------
@@ -107,14 +107,13 @@ class SampleUnits(Units):
 
     @property
     def freedom(self):
-        """As errors that are estimated from few samples of few rows have."""
-        return 1.0 / (1.0 / super().freedom + 1.0 / self.of_rows.freedom)
+        """Of the rows."""
+        return self.of_rows.freedom
 
     @property
     def interval_freedom(self):
-        """The same, of an interval."""
-        of_both = super().interval_freedom, self.of_rows.interval_freedom
-        return 1.0 / sum(1.0 / freedom for freedom in of_both)
+        """Of the rows."""
+        return self.of_rows.interval_freedom
 
     @property
     def evenness(self):
@@ -133,6 +132,20 @@ class SampleUnits(Units):
 
     def same_groups(self, other):
         return self.of_rows.same_groups(other.of_rows)
+
+
+class RandomSampleUnits(SampleUnits):
+    """Random samples, whose number adds to what is not known of the errors."""
+
+    @property
+    def freedom(self):
+        """As errors that are estimated from few samples of few rows have."""
+        return 1.0 / (1.0 / (self.n - 1) + 1.0 / self.of_rows.freedom)
+
+    @property
+    def interval_freedom(self):
+        """The same, of an interval."""
+        return 1.0 / (1.0 / (self.n - 1) + 1.0 / self.of_rows.interval_freedom)
 
 
 def store_rows(measure, rows):

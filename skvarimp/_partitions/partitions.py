@@ -21,6 +21,7 @@ from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._partitions.passes import passed_over
 from skvarimp._partitions.problem import PartitionedProblem
 from skvarimp._partitions.trees import credit_of_all
+from skvarimp._response.losses import asks_for_groups
 
 MOST_DONORS = 100_000
 
@@ -128,12 +129,11 @@ class Partitions:
         parts = self.passed(_donors, self.chosen, every=not self.chosen).values()
         table = stacked([part.table for part in parts])
         self.table = as_table(table.native, feature_names)
-        self.y = None if y is None else _joined([part.y for part in parts])
-        self.sample_weight = self.groups = None
-        if sample_weight is not None:
-            self.sample_weight = np.concatenate([part.weights for part in parts])
-        if groups is not None:
-            self.groups = np.concatenate([part.groups for part in parts])
+        of_rows = zip(*[(part.y, part.weights, part.groups) for part in parts])
+        self.y, self.sample_weight, self.groups = (
+            None if values is None else _joined(of_parts)
+            for values, of_parts in zip(given.values(), of_rows)
+        )
 
     @classmethod
     def taken(cls, measures, X, y, sample_weight, groups, feature_names=None):
@@ -181,6 +181,8 @@ class Partitions:
             self.refuse("keep_rows=True", "leave it out")
         if asked.get("max_evaluations") is not None:
             self.refuse("`max_evaluations`", "leave it out")
+        if asks_for_groups(asked.get("loss")):
+            self.refuse("a loss with a parameter `groups`", "use another loss")
         if asked.get("rows") == "oob":
             self.refuse("rows='oob'", "use rows='all'")
 
@@ -239,13 +241,13 @@ def _donors(part, chosen):
     return part and {part.number: part}
 
 
-def _joined(targets):
-    """One target of those of several partitions."""
-    if isinstance(targets[0], np.ndarray):
-        return np.concatenate(targets)
+def _joined(values):
+    """What was given for rows of several partitions, in one."""
+    if isinstance(values[0], np.ndarray):
+        return np.concatenate(values)
     import pandas as pd
 
-    return pd.concat(targets, ignore_index=True)
+    return pd.concat(values, ignore_index=True)
 
 
 def _together(X, given):

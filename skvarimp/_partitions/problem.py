@@ -19,7 +19,6 @@ from skvarimp._measures.problem import (
     compared_with,
     make_problem,
 )
-from skvarimp._models.model import Model
 from skvarimp._partitions.errors import extend_errors
 from skvarimp._partitions.passes import sent
 from skvarimp._response.grid import Moves
@@ -48,26 +47,18 @@ class PartitionedProblem(Problem):
         The model, which is sent once to each worker.
     """
 
-    draws_rows = False
-
     partitions: object = None
     sent_model: object = None
 
     @classmethod
     def of(cls, partitions, estimator, response_method):
         """That of a model."""
-        table, y = partitions.table, partitions.y
-        model = Model(estimator, response_method, y=y)
-        if model.clusters and model.class_lists is None:
-            raise TypeError(
-                "Rows in partitions need a model that lists its clusters (`labels_`, "
-                "`weights_` or `cluster_centers_`), as one partition may lie in a few "
-                f"of them, got {type(estimator).__name__}. Pass X.compute()."
-            )
-        weights, groups = partitions.sample_weight, partitions.groups
-        found = make_problem(estimator, table, y, weights, response_method, groups)
-        own = {"partitions": partitions, "sent_model": sent(found.model)}
-        return cls(**vars(found), **own)
+        table, y, weights = partitions.table, partitions.y, partitions.sample_weight
+        groups = partitions.groups
+        donors = make_problem(estimator, table, y, weights, response_method, groups)
+        # it knows its outputs by now, and any clusters that it does not list itself
+        own = {"partitions": partitions, "sent_model": sent(donors.model)}
+        return cls(**vars(donors), **own)
 
     def __getstate__(self):
         apart = {"partitions": None, "sent_model": None, "model": None}
@@ -79,12 +70,9 @@ class PartitionedProblem(Problem):
 
     def response(self, features, n_moves=1):
         """Its path says where the donors come from."""
-        key = tuple(features)
-        if key not in self._responses:
-            made = copy(super().response(features, n_moves))
-            made.path += self.partitions.note
-            self._responses[key] = made
-        return self._responses[key]
+        found = copy(super().response(features, n_moves))
+        found.path += self.partitions.note
+        return found
 
     def drawing(self, done="drawn rows"):
         return super().drawing(done + self.partitions.note)

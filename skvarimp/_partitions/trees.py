@@ -2,8 +2,8 @@
 
 from skvarimp._data.statistics import Units, unit_of
 from skvarimp._data.validation import check_rows, check_target
+from skvarimp._measures.impurity.loss_decrease import over_outputs
 from skvarimp._measures.impurity.readers import each_ensemble
-from skvarimp._measures.impurity.row_credit import over_outputs
 from skvarimp._measures.impurity.rows import rows_in_trees
 from skvarimp._partitions.errors import whole_errors
 
@@ -26,7 +26,7 @@ def credit_of_all(measure, estimator, partitions):
         what = f"The loss of {type(estimator).__name__}, which depends on all rows,"
         partitions.refuse(what, "use PermutationImportance")
     sums = partitions.passed(_sums, estimator)
-    credit = over_outputs([rows.credit(of_all) for rows, of_all in zip(donors, sums)])
+    credit = over_outputs([rows.decrease(of_all) for rows, of_all in zip(donors, sums)])
     units, share = Units.of(weights / weights.sum(), labels), partitions.share
     size = unit_of(credit.totals)
     errors = size * whole_errors(credit.influences.T / size, units, share)

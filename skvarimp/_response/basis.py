@@ -70,11 +70,6 @@ def tanh_nodes(slope):
     return n_nodes(log_bound)
 
 
-def logistic_nodes(slope):
-    """Nodes for 1 / (1 + exp(-slope x - s)) = (1 + tanh((slope x + s) / 2)) / 2."""
-    return tanh_nodes(slope / 2.0)
-
-
 def nodes(low, high, n):
     """n Chebyshev points of [low, high], ascending."""
     x = -np.cos(np.pi * np.arange(n) / max(n - 1, 1))

@@ -1,7 +1,7 @@
 """The contract of a response: how a model's output moves as one feature moves.
 
-With f the model, x_i the evaluated rows, v_k the grid values of a move on the columns
-J of the table:
+With f the model, x_i the evaluated `Rows`, v_k the grid values of a `Move` on the
+columns J of the table:
 
     outputs[o, i]   = f_o(x_i)
     curves[o, i, k] = f_o(x_i with x_iJ := v_k)
@@ -15,7 +15,7 @@ may give more, where it knows a shorter way than the default:
 `curves_of`                 curves of several moves at once
 `at_cells`                  few cells of each curve, for scores
 `critical_values`, `inside` what the probe should look at
-`cost`, `row_cost`, `call_cost` what ``estimation="auto"`` decides by
+`row_cost`, `call_cost`     what ``estimation="auto"`` decides by
 `walker`                    how a walk is carried out, by a `Walker` of its own
 `coalitions`                what is known of means over donors of other features
 =========================== ==================================================
@@ -219,6 +219,10 @@ class Response:
         """
         limit = TIMES_DRAWN * n_drawn * self.call_cost()
         return limit if self.asks_model else max(limit, NUMBERS_AFFORDABLE)
+
+    def forms_no_curve(self, walk, position):
+        """Whether the reductions of a position take no row's values on all cells."""
+        return False
 
     def walker(self, walk):
         """The `Walker` that carries out a walk by this response."""

@@ -19,6 +19,7 @@ scale. It is estimated from the same rows, so that a row moves a share s = U / V
 """
 
 from dataclasses import dataclass, replace
+from inspect import signature
 
 import numpy as np
 from scipy.special import xlogy
@@ -271,7 +272,10 @@ class LogLoss(RowLoss):
 
 @dataclass(frozen=True, eq=False)
 class CallableLoss(RowLoss):
-    """The user's own: function(y, (n,) or (n, n_outputs)) -> (n,)."""
+    """The user's own: function(y, (n,) or (n, n_outputs)) -> (n,).
+
+    y as `with_groups` gives it is split: the function gets `groups`, too.
+    """
 
     function: object
 
@@ -283,10 +287,13 @@ class CallableLoss(RowLoss):
         n_outputs, n_rows, n_cells = outputs.shape
         flat = outputs.reshape(n_outputs, -1)
         predicted = flat[0] if n_outputs == 1 else flat.T
-        targets = y[:, 0].repeat(n_cells, axis=0)
+        targets, groups = y[:, 0].repeat(n_cells, axis=0), {}
+        if targets.dtype.names == IN_GROUPS:
+            targets, labels = (targets[name] for name in IN_GROUPS)
+            groups = {"groups": labels}
         try:
             with users_code():
-                losses = self.function(targets, predicted)
+                losses = self.function(targets, predicted, **groups)
         except Exception as error:
             error.add_note(
                 f"`loss` was called as {self.name}(y, predictions) of {len(targets)} "
@@ -315,6 +322,26 @@ class CallableLoss(RowLoss):
                 f"{self.name}."
             )
         return losses.reshape(n_rows, n_cells)
+
+
+IN_GROUPS = ("y of skvarimp", "groups of skvarimp")  # names of no user's columns
+
+
+def with_groups(y, labels):
+    """Targets (n_rows, ...) and the label of each row's group, as one array."""
+    kinds = (y.dtype, y.shape[1:]), (labels.dtype,)
+    both = np.empty(len(y), [(name, *kind) for name, kind in zip(IN_GROUPS, kinds)])
+    for name, values in zip(IN_GROUPS, (y, labels)):
+        both[name] = values
+    return both
+
+
+def asks_for_groups(loss):
+    """Whether a loss is a function with a parameter `groups`."""
+    try:
+        return callable(loss) and "groups" in signature(loss).parameters
+    except (TypeError, ValueError):  # some functions that are not Python's
+        return False
 
 
 def loss_of_rows(loss, y, base):

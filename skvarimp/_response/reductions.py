@@ -372,22 +372,8 @@ class State:
         """The state with its sums over the cells, from one over a basis."""
         if self.basis is None:
             return self
-        return self._with_each(lambda sums: np.matmul(sums, self.basis), basis=None)
-
-    def on_values(self):
-        """The state over grid values, from one over cells that hold several."""
-        state, cells = self.on_cells(), self.cell_of_value
-        if cells is None:
-            return state
-        state = state._with_each(lambda sums: sums[..., cells], cell_of_value=None)
-        if state.cells is not None:
-            state.cells = state.cells[..., cells]
-        return state
-
-    def _with_each(self, function, **others):
-        """The state with a function of its sums by row or group in their place."""
         sketch, apart = (
-            None if sums is None else function(sums)
+            None if sums is None else np.matmul(sums, self.basis)
             for sums in (self.sketch, self.apart)
         )
-        return replace(self, sketch=sketch, apart=apart, **others)
+        return replace(self, sketch=sketch, apart=apart, basis=None)

@@ -3,7 +3,6 @@
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -133,15 +132,12 @@ class Walker:
                 yield from self.tasks_of(request * n_features + e)
 
     def tasks_of(self, position):
-        """The parts of one position: blocks of rows."""
-        most = max(1, self.TASK_EVALUATIONS // self.walk.moves[position].n_cells)
-        most = self.rows_at_once(position, most)
-        for part in even_slices(len(self.walk.rows), most):
+        """The parts of one position: blocks of rows whose curves are not too many."""
+        most = n_rows = len(self.walk.rows)
+        if not self.response.forms_no_curve(self.walk, position):
+            most = max(1, self.TASK_EVALUATIONS // self.walk.moves[position].n_cells)
+        for part in even_slices(n_rows, most):
             yield Task((position,), part)
-
-    def rows_at_once(self, position, most):
-        """How many rows go into one task: those whose curves are not too many."""
-        return most
 
     def run(self, task):
         """A list of `Reduced` over the rows of a task."""
@@ -289,17 +285,6 @@ def finished_positions(walk, n_jobs=None):
     with closing(_arriving(walk, n_jobs)) as arriving:
         for task, found in arriving:
             yield from found if task.finishes else in_threads(finish, found)
-
-
-def merged_states(walk, n_jobs=None):
-    """Yield (position, states over the grid's values) as the last rows are in.
-
-    There is one state per reduction. The walk is not `final`.
-    """
-    with closing(_arriving(walk, n_jobs)) as arriving:
-        for found in chain.from_iterable(found for _, found in arriving):
-            (position,) = found.positions
-            yield position, [state.on_values() for state in found.states]
 
 
 def _arriving(walk, n_jobs):

@@ -533,6 +533,7 @@ def test_what_a_sample_of_donors_adds_to_the_errors(measure, monkeypatch):
     "measure",
     [
         SensitivityImportance(conditional="subgroups", random_state=0),
+        SensitivityImportance(estimation="rows", n_draws=4, random_state=0),
         PermutationImportance(scoring="r2", random_state=0),
         ALEImportance(n_bins=5),
         ShapleyImportance(random_state=0),
@@ -564,6 +565,7 @@ def test_what_needs_all_rows_says_so(few_donors, numbers):
     model = RandomForestRegressor(3, max_depth=3).fit(X, y)
     for measure in (
         PermutationImportance(rows="oob"),
+        PermutationImportance(loss=lambda y, predicted, groups: abs(y - predicted)),
         SensitivityImportance(estimation="exact", keep_rows=True),
         SensitivityImportance(estimation="sampled", max_evaluations=10_000),
         ImpurityImportance(rows="unseen", keep_rows=True),
@@ -811,22 +813,21 @@ class Listed(Thirds):
 
 
 def test_clusters_that_the_model_does_not_list(monkeypatch):
-    """The first partition of sorted rows holds one of three: they are refused."""
+    """They are those of the donors, though a partition may hold one of three."""
     random = np.random.default_rng(0)
     rows = random.uniform(size=(CUTS[-1], 2))
     rows = rows[np.argsort(rows[:, 0])]
     measure = SensitivityImportance(scale=None, estimation="exact")
-    model = Listed().fit(rows)
-    expected = clone(measure).fit(model, rows).importances_per_output_
-    found = clone(measure).fit(model, in_parts(rows)).importances_per_output_
-    assert expected.shape == (2, 3)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-    for known in (rows, in_parts(rows)):  # if memory holds them
-        found = clone(measure).fit(Thirds().fit(rows), known).importances_per_output_
-        np.testing.assert_allclose(found, expected)
-    monkeypatch.setattr(partitions, "MOST_DONORS", N_DONORS)
-    with pytest.raises(TypeError, match=r"lists its clusters.*Thirds.*X\.compute\(\)"):
-        measure.fit(Thirds().fit(rows), in_parts(rows))
+    for n_donors in (len(rows), N_DONORS):
+        monkeypatch.setattr(partitions, "MOST_DONORS", n_donors)
+        known, unknown = (
+            clone(measure).fit(model.fit(rows), in_parts(rows))
+            for model in (Listed(), Thirds())
+        )
+        assert known.importances_per_output_.shape == (2, 3)
+        np.testing.assert_allclose(
+            unknown.importances_per_output_, known.importances_per_output_, rtol=1e-12
+        )
 
 
 # On a cluster

@@ -20,6 +20,7 @@ from skvarimp import (
     BackwardEliminationSelector,
     ComparisonDisplay,
     ImportanceDisplay,
+    Importances,
     ImpurityImportance,
     InteractionImportance,
     MatrixDisplay,
@@ -500,6 +501,23 @@ def test_importance_by_name():
         compare_importances(MODELS, X, Y, "shap")
     with pytest.raises(TypeError, match=r"Use SensitivityImportance\(\)"):
         compare_importances(MODELS, X, Y, SensitivityImportance)
+
+
+@pytest.mark.parametrize(("n", "length"), [(10, 5), (9, 5), (3, 3)])
+def test_legends_are_read_row_by_row(n, length):
+    """No row is longer than the others but the last: 5 and 5 of ten outputs."""
+    names = [str(number) for number in range(n)]
+    found = Importances(["a", "b"], np.ones(2), per_output=np.ones((2, n)))
+    found.output_names = names
+    figure = found.plot(per_output=True).figure_
+    figure.canvas.draw()
+    texts = figure.legends[0].get_texts()
+    places = {t.get_text(): t.get_window_extent() for t in texts}
+    by_row = sorted(places, key=lambda name: (-round(places[name].y0), places[name].x0))
+    assert by_row == names
+    rows = [round(places[name].y0) for name in by_row]
+    assert all(rows.count(y) == length for y in rows[:length])
+    assert len(set(rows)) <= 2
 
 
 def test_outputs_beside_each_other():

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from combinations import each
+from combinations import each, half
 from pictures import PICTURES, drawn
 
 from skvarimp import (
@@ -85,7 +85,7 @@ def assert_readable(figure):
     return texts
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", half(PICTURES))
 def test_layout_settles(name):
     """Drawing again, as saving does, leaves the panels where they are."""
     figure = drawn(name, 3, title="a title").figure_
@@ -137,7 +137,7 @@ def test_texts_of_pictures(name, n, size):
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")  # where no font has Japanese
-@pytest.mark.parametrize(("name", "hard"), each(PICTURES, HARD))
+@pytest.mark.parametrize(("name", "hard"), half(each(PICTURES, HARD)))
 def test_texts_beside_hard_names_and_values(name, hard):
     """Long, Japanese and literal names; values that are missing, equal or infinite."""
     names, values, n, figsize, style = hard

@@ -274,6 +274,14 @@ class Doubled:
         return np.repeat(X, 2, axis=0), np.repeat(y, 2)
 
 
+class Halved:
+    """Another sampler."""
+
+    def fit_resample(self, X, y):
+        """Every second row."""
+        return X[::2], y[::2]
+
+
 class WithSamplers(Pipeline):
     """A pipeline that passes over samplers where it predicts."""
 
@@ -309,3 +317,20 @@ def test_steps_that_draw_rows(measure, model):
     found = type(measure)(**measure.get_params()).fit(alone, behind, Y).importances_
     right = type(measure)(**measure.get_params()).fit(model, behind, Y).importances_
     assert_allclose(found, right, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("measure", "model", "why"),
+    [
+        (CoefficientImportance(statistic="t"), LinearRegression(), "likelihood"),
+        (ImpurityImportance(surrogates=True), DecisionTreeRegressor(), "training data"),
+    ],
+)
+def test_messages_name_the_step_that_drew_the_training_rows(measure, model, why):
+    """Where the rows that are given are not those of the last step."""
+    numbers = X[["size", "age"]].to_numpy()
+    steps = [("scale", StandardScaler()), ("draw", Halved()), ("model", model)]
+    whole = WithSamplers(steps).fit(numbers, Y)
+    with pytest.raises(ValueError, match=why) as info:
+        measure.fit(whole, numbers, Y)
+    assert "step 'draw' drew other rows" in info.value.__notes__[0]

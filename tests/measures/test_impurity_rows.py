@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from boosting_checks import DoubleXGBoost
 from literal import standard_error
-from literal_row_credit import (
+from literal_loss_decrease import (
     STEPS,
     averaged,
     boosted,

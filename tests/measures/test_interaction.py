@@ -518,7 +518,9 @@ def test_heat_map_and_bars():
     largest = sorted(np.argsort(-np.nansum(imp.matrix_, axis=1))[:2])
     expected = [names[e] for e in largest]
     assert [t.get_text() for t in few.ax_.get_xticklabels()] == expected
-    assert isinstance(imp.plot(kind="bars"), ImportanceDisplay)
+    bars = imp.plot(kind="bars", max_features=2)
+    assert isinstance(bars, ImportanceDisplay)
+    assert "8 of 10 pairs are not shown" in bars.key_.get_text()
     some = InteractionImportance(pairs=[(1, 4)]).fit(BOOSTING, X).plot()
     assert [t.get_text() for t in some.ax_.get_yticklabels()] == ["x1", "x4"]
     overall = InteractionImportance(statistic="h_overall").fit(BOOSTING, X)

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from roundoff import roundoff
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from skvarimp import (
@@ -124,6 +125,65 @@ def test_callable_losses_get_records(estimation):
     refits = leave_out_importances(Survival(), X, SURVIVAL, loss=squared)
     expected = leave_out_importances(LinearRegression(), X, TIME)
     np.testing.assert_allclose(refits.importances, expected.importances, rtol=1e-6)
+
+
+QUERIES = np.array(["a", "b", "c", "d"])[np.arange(len(X)) % 4]
+OF_QUERIES = {"a": 1.0, "b": 3.0, "c": 0.0, "d": 0.5}
+
+
+def loss_of_queries(y, predicted, groups):
+    """A squared error that counts more in some queries."""
+    return np.array([OF_QUERIES[query] for query in groups]) * (y - predicted) ** 2
+
+
+def loss_of_records(y, predicted):
+    """The same, from records."""
+    return y["share"] * (y["value"] - predicted) ** 2
+
+
+@pytest.mark.filterwarnings("ignore:.* has only 4 groups")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"estimation": "exact", "keep_rows": True},
+        {"estimation": "sampled", "random_state": 0},
+        {"conditional": "residuals", "random_state": 0, "relative": True},
+    ],
+)
+def test_losses_get_the_query_of_each_row(options):
+    """As a loss of records that hold what each query says; rows of weight 0 are left.
+
+    Also beside a loss that asks for y alone.
+    """
+    Y = 3.0 * X[:, 0] - X[:, 1]
+    records = np.empty(len(X), dtype=[("value", float), ("share", float)])
+    records["value"], records["share"] = Y, [OF_QUERIES[query] for query in QUERIES]
+    weights = np.where(np.arange(len(X)) % 5, 1.0, 0.0)
+    model, given = LinearRegression().fit(X, Y**2), {"sample_weight": weights}
+    given["groups"] = QUERIES
+    imp = PermutationImportance(loss=loss_of_queries, **options)
+    imp.fit(model, X, Y, **given)
+    expected = PermutationImportance(loss=loss_of_records, **options)
+    expected.fit(model, X, records, **given)
+    assert imp.importances_.max() > 0
+    np.testing.assert_allclose(imp.importances_, expected.importances_, rtol=1e-12)
+    errors = imp.standard_errors_, expected.standard_errors_
+    np.testing.assert_allclose(*errors, rtol=1e-12)
+    measures = {"queries": imp, "squares": PermutationImportance()}
+    both = compare_importances(model, X, Y, measures, **given).results
+    of_queries, of_squares = (both["LinearRegression", name] for name in measures)
+    np.testing.assert_allclose(of_queries.importances, imp.importances_, rtol=1e-12)
+    alone = PermutationImportance().fit(model, X, Y, **given)
+    np.testing.assert_allclose(of_squares.importances, alone.importances_)
+
+
+@pytest.mark.parametrize("rows", ["all", "oob"])
+def test_a_loss_of_queries_needs_them(rows):
+    """They are the `groups` of fit; trees out of bag have none."""
+    forest = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0])
+    imp = PermutationImportance(loss=loss_of_queries, rows=rows)
+    with pytest.raises(ValueError, match=r"a parameter `groups`.*fit\(..., groups"):
+        imp.fit(forest, X, X[:, 0])
 
 
 @pytest.mark.thorough

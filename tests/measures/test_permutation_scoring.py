@@ -184,7 +184,11 @@ def test_several_scorers_are_each_as_if_alone(model, y, scoring):
         (["roc_auc", "average_precision"], 1),
         (["roc_auc", "neg_log_loss", "average_precision"], 2),
         ({"name": "neg_log_loss", "made": get_scorer("neg_log_loss")}, 1),
-        ({"own": own_log_loss, "made": get_scorer("neg_log_loss")}, 1),
+        pytest.param(
+            {"own": own_log_loss, "made": get_scorer("neg_log_loss")},
+            1,
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_several_scorers_read_the_same_predictions(scoring, n_methods):
@@ -277,7 +281,10 @@ def test_scorers_get_weights_and_drawn_donors():
     assert abs(heavy - 120) < 4 * np.sqrt(160 * 3 / 16)
 
 
-def test_scorer_on_the_models_own_container():
+@pytest.mark.parametrize(
+    "container", [pd.DataFrame, pytest.param(pl.DataFrame, marks=pytest.mark.thorough)]
+)
+def test_scorer_on_the_models_own_container(container):
     """Groups and strings move within the frame; callables and make_scorer work."""
     random = np.random.RandomState(0)
     frame = pd.DataFrame(
@@ -286,12 +293,11 @@ def test_scorer_on_the_models_own_container():
     y = (frame["c"] == "a") ^ (frame["x"] > 0.7)
     encode = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
     model = make_pipeline(encode, KNeighborsClassifier(3)).fit(frame, y)
-    for given in (frame, pl.DataFrame(frame)):
-        scorer = make_scorer(roc_auc_score, response_method="predict_proba")
-        imp = PermutationImportance(scoring=scorer, random_state=0)
-        imp.fit(model, given, y)
-        assert imp.importances_[0] > 0.1
-        assert imp.importances_[2] == 0
+    scorer = make_scorer(roc_auc_score, response_method="predict_proba")
+    imp = PermutationImportance(scoring=scorer, random_state=0)
+    imp.fit(model, container(frame), y)
+    assert imp.importances_[0] > 0.1
+    assert imp.importances_[2] == 0
     exact = PermutationImportance(
         loss="zero_one", estimation="exact", features=["c", ["c", "x"]]
     )

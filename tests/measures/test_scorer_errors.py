@@ -1,4 +1,4 @@
-"""Errors of importances by scorers, from bootstrap samples of the rows."""
+"""Errors of importances by scorers, from weighted samples of the rows."""
 
 import numpy as np
 import pandas as pd
@@ -40,14 +40,17 @@ def asked_for_each(scores_lost):
     return of_each
 
 
-def literal_error(score, predict, y, imp, j):
+def literal_error(score, predict, X, y, imp, j):
     """Standard error of the importance of column j, sample by sample.
 
     Draws as the measure does, and scores rows that are written out as often as the
     samples count them and their donors.
     """
     n = len(y)
-    (counts,) = opposite_samples(Units.of(np.full(n, 1 / n)))
+    if n <= 2 * N_PAIRS:  # a row less in each
+        samples = [np.full(n, 3)] + [3 - 2 * (np.arange(n) == i) for i in range(n)]
+    else:
+        samples = np.hstack([*opposite_samples(Units.of(np.full(n, 1 / n)))]).T
     (seed,) = np.random.RandomState(imp.random_state).randint(
         2**32, size=1, dtype=np.uint32
     )
@@ -59,7 +62,7 @@ def literal_error(score, predict, y, imp, j):
     before = predict(X)
     halves = []
     for first_or_second in (0, 1):
-        of_rows, of_pairs = np.zeros((2, counts.shape[1] // 2))
+        mean = np.zeros(len(samples))
         for turn in range(n_strata):
             stratum = turns[:, turn]
             u = points[np.arange(n), 2 * stratum + first_or_second]
@@ -67,18 +70,22 @@ def literal_error(score, predict, y, imp, j):
             moved = X.copy()
             moved[:, j] = X[donors, j]
             after = predict(moved)
-            for s, both in enumerate(zip(counts.T[::2], counts.T[1::2])):
-                lost = []
-                for times in both:
-                    rows = np.repeat(np.arange(n), (times + times[donors]) // 2)
-                    lost.append(
-                        score(y[rows], before[rows]) - score(y[rows], after[rows])
-                    )
-                of_rows[s] += 2 * (lost[0] - lost[1]) / n_strata
-                of_pairs[s] += 8 * (lost[0] + lost[1]) / n_strata
-        halves.append((of_rows, of_pairs))
-    variances = [np.cov(first, second)[0, 1] for first, second in zip(*halves)]
-    return np.sqrt(max(variances[0] - variances[1], variances[0] / 2, 0.0))
+            for s, times in enumerate(samples):
+                times = times.astype(int)
+                rows = np.repeat(np.arange(n), (times + times[donors]) // 2)
+                lost = score(y[rows], before[rows]) - score(y[rows], after[rows])
+                mean[s] += lost / n_strata
+        halves.append(mean)
+    if n <= 2 * N_PAIRS:
+        # two thirds of a row less, half of which as donor
+        less = 2 / 3
+        parts = [2 / less * (n - less) * (of[1:] - of[0]) for of in halves]
+        hidden = np.var(np.mean(parts, axis=0), ddof=1) / 4
+        return np.sqrt(max(np.cov(*parts)[0, 1], hidden) / n)
+    parts = [2 * (half[::2] - half[1::2]) for half in halves]
+    of_rows, hidden = np.cov(*parts)[0, 1], np.var(np.mean(parts, axis=0), ddof=1) / 4
+    of_pairs = np.cov(*[8 * (half[::2] + half[1::2]) for half in halves])[0, 1]
+    return np.sqrt(max(of_rows - of_pairs, of_rows / 2, hidden))
 
 
 def plain_area(y, scores):
@@ -92,6 +99,10 @@ def plain_r2(y, predicted):
     return 1 - np.mean((y - predicted) ** 2) / np.mean((y - y.mean()) ** 2)
 
 
+MANY = np.concatenate([X + 0.3 * shift for shift in range(-2, 4)])
+
+
+@pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize(
     ("scoring", "model", "y", "score", "method"),
     [
@@ -99,15 +110,17 @@ def plain_r2(y, predicted):
         ("r2", FOREST, Y, plain_r2, "predict"),
     ],
 )
-def test_errors_are_those_of_rows_written_out(scoring, model, y, score, method):
+def test_errors_are_those_of_rows_written_out(scoring, model, y, score, method, many):
     """All samples at once against sample by sample."""
+    rows, y = (MANY, np.tile(y, 6)) if many else (X, y)
+    assert (len(rows) > 2 * N_PAIRS) == many
     imp = PermutationImportance(
         scoring=scoring, n_draws=4, features=[0], random_state=3
-    ).fit(model, X, y)
-    expected = literal_error(score, getattr(model, method), y, imp, 0)
+    ).fit(model, rows, y)
+    expected = literal_error(score, getattr(model, method), rows, y, imp, 0)
     assert expected > 0
     # both are roots of means of squared deviations, which rounding changes by
-    (found,), rounding = imp.standard_errors_, roundoff(N_PAIRS * len(X), 1.0, y)
+    (found,), rounding = imp.standard_errors_, roundoff(len(rows) ** 2, 1.0, y)
     assert abs(found**2 - expected**2) < rounding * max(1.0, found)
 
 
@@ -244,7 +257,7 @@ def test_errors_where_predictions_are_perfect(
     imp = PermutationImportance(
         scoring=scoring, n_draws=4, features=[0], random_state=4
     ).fit(model, X, y)
-    expected = literal_error(function, model.predict, y, imp, 0)
+    expected = literal_error(function, model.predict, X, y, imp, 0)
     assert expected > 0
     np.testing.assert_allclose(imp.standard_errors_, expected, rtol=1e-6)
 
@@ -487,13 +500,17 @@ def test_samples_do_not_depend_on_memory(monkeypatch):
 
 
 def test_samples_miss_no_class():
-    """Each sample counts the two rows of a rare class, and thus has an area."""
+    """Each sample counts the two rows of a rare class, and thus has an area.
+
+    The error is not 0 either where few draws hide it.
+    """
     y = np.zeros(len(X), dtype=bool)
     y[np.argsort(X[:, 0])[-2:]] = True
     model = LogisticRegression().fit(X, y)
-    imp = PermutationImportance(scoring="roc_auc", n_draws=4, random_state=0)
-    imp.fit(model, X, y)
-    assert imp.standard_errors_[0] > 0
+    for scoring in ("roc_auc", "average_precision"):
+        imp = PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
+        imp.fit(model, X, y)
+        assert imp.standard_errors_[0] > 0.01
 
 
 def test_frames_and_jobs_change_nothing():

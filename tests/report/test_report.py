@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from combinations import half
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1, make_regression
@@ -162,7 +163,14 @@ def smooth(X):
     return X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + X[:, 3:].sum(axis=1)
 
 
-@pytest.mark.parametrize(("n", "p"), [(100, 5), (400, 4), (300, 30)])
+@pytest.mark.parametrize(
+    ("n", "p"),
+    [
+        (100, 5),
+        pytest.param(400, 4, marks=pytest.mark.thorough),
+        pytest.param(300, 30, marks=pytest.mark.thorough),
+    ],
+)
 def test_a_model_that_is_not_read_is_asked_for_twice_the_importances(n, p):
     """Counted by the model."""
     X = np.random.default_rng(0).normal(size=(n, p))
@@ -221,16 +229,23 @@ X3, Y3 = make_regression(120, 3, n_targets=2, random_state=0)
 @pytest.mark.filterwarnings("ignore:The .* rows count for no more than")
 @pytest.mark.parametrize(
     ("model", "X", "y", "options"),
-    [
-        (LinearRegression(), X3, Y3, {}),
-        (LinearRegression(), pl.DataFrame(X3, schema=["a", "b", "c"]), Y3[:, 0], {}),
-        (LinearRegression(), sparse.csr_array(X3), Y3[:, 0], {}),
-        (LinearRegression(), X3, Y3[:, 0], {"groups": np.arange(120) // 4}),
-        (LinearRegression(), X3, Y3[:, 0], {"sample_weight": np.arange(120) + 1.0}),
-        (LinearRegression(), X3, Y3[:, 0], {"feature_names": ["u", "v", "w"]}),
-        (LinearRegression(), X3, Y3[:, 0], {"measure": SensitivityImportance()}),
-        (LogisticRegression(), X3, np.digitize(Y3[:, 0], [-50, 50]), {}),
-    ],
+    half(
+        [
+            (LinearRegression(), X3, Y3, {}),
+            (
+                LinearRegression(),
+                pl.DataFrame(X3, schema=["a", "b", "c"]),
+                Y3[:, 0],
+                {},
+            ),
+            (LinearRegression(), sparse.csr_array(X3), Y3[:, 0], {}),
+            (LinearRegression(), X3, Y3[:, 0], {"groups": np.arange(120) // 4}),
+            (LinearRegression(), X3, Y3[:, 0], {"sample_weight": np.arange(120) + 1.0}),
+            (LinearRegression(), X3, Y3[:, 0], {"feature_names": ["u", "v", "w"]}),
+            (LinearRegression(), X3, Y3[:, 0], {"measure": SensitivityImportance()}),
+            (LogisticRegression(), X3, np.digitize(Y3[:, 0], [-50, 50]), {}),
+        ]
+    ),
     ids=[
         "outputs",
         "polars",

@@ -17,7 +17,8 @@ from skvarimp._response.losses import (
 )
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.walk import merged_states, run_walk
+from skvarimp._response.rounds import DrawnUnits
+from skvarimp._response.walk import finished_positions, run_walk, unknown_outcomes
 
 
 def reductions(problem, every):
@@ -131,7 +132,7 @@ def check_response(problem, fast, features=None, grids=None, n_full=1):
                     if of_z is not None:
                         _close(of_x, of_z, size, name)
         if some is features:
-            _same_states(problem, fast, slow, features, asked)
+            _same_of_some_rows(problem, fast, slow, features, asked)
     return fast
 
 
@@ -143,31 +144,33 @@ def beside_black_box(problem, fast, features, requests):
         yield from zip(of_fast, of_slow)
 
 
-def _same_states(problem, fast, slow, features, asked):
-    """States of some rows, as estimates from drawn rows ask for."""
+def _same_of_some_rows(problem, fast, slow, features, asked):
+    """Numbers of some rows, as estimates from drawn rows ask for."""
     from dataclasses import replace
 
     rows = np.arange(1, problem.table.n_samples, 2)
     size = np.abs(problem.base).max() + np.ptp(problem.base)
-    found = []
+    found, of_drawn = [], DrawnUnits.of_drawn(problem.units, rows)
     for response in (fast, slow):
         walk = problem.walk(response, features, [asked[0]])
         wanted = [[r for r in asked[0].reductions[:3]]]
         part = replace(
             walk,
-            rows=replace(walk.rows.alone(rows, problem.units), y=None),
+            rows=replace(walk.rows.alone(rows, of_drawn), y=None),
             reductions=wanted,
             scales=[asked[0].scales[:3]],
+            keep_rows=True,
         )
-        states = {}
-        for p, of_position in merged_states(part):
-            states[p] = [(s.rows[0], s.cells) for s in of_position]
-        found.append(states)
-    for p, of_slow in found[1].items():
-        for (rows_a, cells_a), (rows_b, cells_b) in zip(found[0][p], of_slow):
-            _close(rows_a, rows_b, size, "rows")
-            if cells_b is not None:
-                _close(cells_a, cells_b, size, "cells")
+        outcomes = unknown_outcomes(len(features), part.scales)
+        for positions, numbers in finished_positions(part):
+            for outcome, new in zip(outcomes[0], numbers):
+                outcome.store(list(positions), new)
+        found.append(outcomes[0])
+    for of_fast, of_slow in zip(*found):
+        _close(of_fast.importances, of_slow.importances, size, "importances")
+        _close(of_fast.contributions, of_slow.contributions, size, "rows")
+        of_errors = of_fast.standard_errors, of_slow.standard_errors
+        _close(*of_errors, 1e3 * size, "errors")  # as those of all rows
 
 
 def _close(a, b, size, name):

@@ -21,12 +21,12 @@ from skvarimp._measures.behind_transformers import (
     fit_behind_transformers,
     has_transformers,
 )
+from skvarimp._measures.impurity.loss_decrease import over_outputs
 from skvarimp._measures.impurity.readers import (
     READERS,
     each_ensemble,
     named_inside,
 )
-from skvarimp._measures.impurity.row_credit import over_outputs
 from skvarimp._measures.impurity.rows import (
     check_training_only,
     earns,
@@ -364,22 +364,22 @@ class ImpurityImportance(BaseImportance):
         self._set_features(table, None, estimator)
         target = check_target(y, table.n_samples)
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
-        places, credits = np.flatnonzero(kept), []
+        places, decreases = np.flatnonzero(kept), []
         some = table if kept.all() else table.take(places)
         for ensemble, output in each_ensemble(estimator, target):
             rows = rows_in_trees(ensemble, some, output[places], weights[places])
             if self.rows == "oob":
                 outside = out_of_bag_rows(ensemble, table, output, sample_weight, kept)
                 rows.outside = outside
-            credits.append(rows.credit(rows.sums()))
-        credit = over_outputs(credits)
+            decreases.append(rows.decrease(rows.sums()))
+        decrease = over_outputs(decreases)
         units = Units.of(rows.weights / rows.weights.sum(), labels)
-        errors = units.error(credit.influences.T)
-        self._store_earned(credit.columns, credit.totals, errors, units, y)
+        errors = units.error(decrease.influences.T)
+        self._store_earned(decrease.columns, decrease.totals, errors, units, y)
         if self.keep_rows:
             influences, rows = np.zeros((2, len(places), table.n_columns))
-            influences[:, credit.columns] = credit.influences
-            rows[:, credit.columns] = credit.rows
+            influences[:, decrease.columns] = decrease.influences
+            rows[:, decrease.columns] = decrease.rows
             found = KeptRows(influences, rows, units, kept, fingerprint(some))
             store_rows(self, replace(found, constant=constant_columns(some)))
 

@@ -221,7 +221,8 @@ READERS = {
 
 
 # What a subclass may define anew without another answer to rows of X.
-HARMLESS = ("__init__", "__repr__", "fit", "score", "feature_importances_")
+HARMLESS = {"__init__", "__repr__", "fit", "score", "feature_importances_"}
+HARMLESS |= {"set_fit_request", "set_score_request"}  # come with `fit` and `score`
 
 
 def as_known(estimator):
@@ -234,7 +235,7 @@ def as_known(estimator):
     passed = set()
     for kind in type(estimator).__mro__:
         if kind in READERS:
-            own = {name for name in passed if hasattr(kind, name)} - set(HARMLESS)
+            own = {name for name in passed if hasattr(kind, name)} - HARMLESS
             if kind is type(estimator) or own:
                 return estimator
             known = kind.__new__(kind)
@@ -244,7 +245,6 @@ def as_known(estimator):
             name
             for name, value in vars(kind).items()
             if callable(value) or hasattr(value, "__get__")
-            if not (name.startswith("set_") and name.endswith("_request"))
         }
     return estimator
 

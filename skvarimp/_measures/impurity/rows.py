@@ -11,6 +11,7 @@ from skvarimp._measures.impurity.criteria import (
     TreeLoss,
     make_criterion,
 )
+from skvarimp._measures.impurity.loss_decrease import RowsInTrees
 from skvarimp._measures.impurity.readers import (
     READERS,
     AdaBoost,
@@ -20,7 +21,6 @@ from skvarimp._measures.impurity.readers import (
     each_ensemble,
     read_trees,
 )
-from skvarimp._measures.impurity.row_credit import RowsInTrees
 from skvarimp._measures.impurity.search import (
     Rules,
     SplitRecords,

@@ -87,11 +87,11 @@ default="auto"
         The same for each output.
     total_, first_order_ : ndarray of shape (n_features,)
         Shares of the variance of the response, mean over the outputs.
-    total_standard_errors_, first_order_standard_errors_ : ndarray of shape
-    (n_features,)
+    total_standard_errors_ : ndarray of shape (n_features,)
         Sampling errors of the rows with the model held fixed, including that of the
-        variance of the response (infinitesimal jackknife). That of the first order is
-        estimated from random sums of many rows, to about 5%.
+        variance of the response (infinitesimal jackknife).
+    first_order_standard_errors_ : ndarray of shape (n_features,)
+        The same of `first_order_`, estimated from random sums of many rows to about 5%.
     standard_errors_ : ndarray of shape (n_features,)
         Those of `importances_`.
     monte_carlo_errors_ : ndarray of shape (n_features,) or None

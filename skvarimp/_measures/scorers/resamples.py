@@ -11,9 +11,90 @@ from functools import cached_property
 import numpy as np
 
 from skvarimp._compiled import use_compiled
+from skvarimp._measures.rows import RandomSampleUnits, SampleUnits
 from skvarimp._running.memory import HELD, slices
 
 N_PAIRS = 100
+
+
+def resamples_of(units):
+    """`UnitsLess` where these are no more samples than `OppositeHalves`, or those.
+
+    Parameters
+    ----------
+    units : Units
+        The rows of positive weight, with their groups.
+    """
+    return UnitsLess(units) if units.n <= 2 * N_PAIRS else OppositeHalves(units)
+
+
+class UnitsLess:
+    """Samples of which each counts one row, or one group of rows, a third.
+
+    That is the jackknife, but no class is ever missing. The first sample counts all
+    rows alike.
+
+    Attributes
+    ----------
+    units : Units
+    counts : list of ndarray of uint8 of shape (n_rows, n_samples)
+        Of n + 1 samples in all.
+    stand_in : Units
+        What the samples are as `deviations` of rows; the sample of all rows is not.
+    """
+
+    def __init__(self, units):
+        self.units = units
+        even = np.full(units.n, 1.0 / units.n)
+        self.stand_in = SampleUnits(units.n, even, even, of_rows=units)
+        own = np.arange(units.n) if units.groups is None else units.groups
+        self.counts = [np.full((len(own), 1), 3, dtype=np.uint8)]
+        for part in slices(units.n, len(own), HELD):
+            less = own[:, np.newaxis] == np.arange(part.start, part.stop)
+            self.counts.append(np.where(less, np.uint8(1), np.uint8(3)))
+
+    def deviations(self, lost):
+        """What scores lost owe to single units, and to pairs of units.
+
+        A unit with the share W of the weights has two thirds of it less, as row and as
+        donor, of which each is half of a shuffled row's weight. The mean loss of the
+        others' rows is then by (W / 3) / (1 - 2 W / 3) times the unit's influence away.
+        Pairs are in this: the jackknife is too large for what only they cause.
+
+        Parameters
+        ----------
+        lost : ndarray of shape (n_groups, n + 1)
+
+        Returns
+        -------
+        ndarray of shape (2, n_groups, n)
+            Of the size of `orders`: the variance is the squared error.
+        """
+        shares = self.units.sums(self.units.weights)
+        moved = (lost[:, :1] - lost[:, 1:]) * (1.0 - 2.0 * shares / 3.0)
+        of_units = 3.0 * np.sqrt(self.units.n) * moved
+        return np.stack([of_units, np.zeros_like(of_units)])
+
+
+class OppositeHalves:
+    """Random samples in opposite pairs, see `opposite_samples`.
+
+    Attributes
+    ----------
+    counts : list of ndarray of uint8 of shape (n_rows, n_samples)
+        Of 2 * N_PAIRS samples in all.
+    stand_in : Units
+        What pairs of samples are as `deviations` of rows.
+    """
+
+    def __init__(self, units):
+        even = np.full(N_PAIRS, 1.0 / N_PAIRS)
+        self.stand_in = RandomSampleUnits(N_PAIRS, even, even, of_rows=units)
+        self.counts = list(opposite_samples(units))
+
+    def deviations(self, lost):
+        """What scores lost owe to single units, and to pairs of units, see `orders`."""
+        return orders(lost)
 
 
 def opposite_samples(units):

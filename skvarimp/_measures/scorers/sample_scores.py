@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer
 from skvarimp._data.statistics import divided
 from skvarimp._data.table import rows_of_target
 from skvarimp._measures.scorers.proxies import Replayed, own_score
-from skvarimp._measures.scorers.resamples import Weighting, orders
+from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, orders
 from skvarimp._models.labels import as_columns, positions
 from skvarimp._models.readers.survival import predicts_times
 from skvarimp._running.guards import users_code
@@ -24,32 +24,31 @@ CLOSE = {"rtol": 1e-11, "atol": 1e-13}  # a formula gives the number of its scor
 N_TRIED = 8  # opposite pairs of samples that show whether a score jumps
 
 
-def way_of(lost, known, samples):
+def sample_scores(scorer, known, resamples):
     """A formula, or else the scorer itself; None where neither gives errors.
 
     Parameters
     ----------
-    lost : Scorer
+    scorer : Scorer
     known : dict
         Method -> what it returned for the unmoved rows.
-    samples : list of ndarray of uint8 of shape (n_rows, 2 * n_pairs)
-        See `opposite_samples`.
+    resamples : UnitsLess or OppositeHalves
 
     Returns
     -------
-    way : SampleScores or None
+    scores : SampleScores or None
     why_not : str or None
         What is unusual in a scorer that has none; None where it needs the model.
     """
     shapes = [getattr(output, "shape", ()) for output in known.values()]
-    if {shape[:1] for shape in shapes} != {(lost.problem.n_rows,)}:
+    if {shape[:1] for shape in shapes} != {(scorer.problem.n_rows,)}:
         return None, None
-    weights = lost.options.get("sample_weight", np.ones(lost.problem.n_rows))
+    weights = scorer.options.get("sample_weight", np.ones(scorer.problem.n_rows))
     for kind in (ByFormula, ByScorer):
-        way = kind(lost, known, samples, weights)
-        if way.serves():
-            return way, None
-    return None, way.why_not
+        scores = kind(scorer, known, resamples, weights)
+        if scores.serves():
+            return scores, None
+    return None, scores.why_not
 
 
 @dataclass
@@ -62,25 +61,25 @@ class SampleScores:
 
     Parameters
     ----------
-    lost : Scorer
+    scorer : Scorer
     known : dict
         Method -> what it returned for the unmoved rows.
-    samples : list of ndarray of uint8 of shape (n_rows, 2 * n_pairs)
-        See `opposite_samples`; together 200 bytes per row.
+    resamples : UnitsLess or OppositeHalves
+        At most 201 bytes per row.
     weights : ndarray of shape (n_rows,)
         Their mean is 1.
     """
 
     lost: object
     known: dict
-    samples: list
+    resamples: object
     weights: np.ndarray
 
     # what a user is told of a scorer that gives no errors
     why_not = None
 
     def deviations(self, known, donors):
-        """What the scores lost in samples owe to rows and to pairs, see `orders`.
+        """What the scores lost in samples owe to rows and to pairs.
 
         Parameters
         ----------
@@ -90,11 +89,11 @@ class SampleScores:
 
         Returns
         -------
-        ndarray of shape (2, n_groups, N_PAIRS)
+        ndarray of shape (2, n_groups, n_units)
             Of groups of repeats, which may have one each.
         """
-        lost = [self._lost(known, donors, counts) for counts in self.samples]
-        return orders(np.concatenate(lost, axis=-1))
+        found = [self._lost(known, donors, of) for of in self.resamples.counts]
+        return self.resamples.deviations(np.concatenate(found, axis=-1))
 
 
 class ByFormula(SampleScores):
@@ -115,7 +114,7 @@ class ByFormula(SampleScores):
         n = self.lost.problem.n_rows
         own = np.arange(n)
         times = np.stack([np.ones_like(own), 1 + own % 3])
-        scorer = ByScorer(self.lost, self.known, [], self.weights)
+        scorer = ByScorer(self.lost, self.known, self.resamples, self.weights)
         counts = np.ascontiguousarray(times.T, dtype=np.uint8)
         for known in (self.known, shuffled(self.known)):
             asked = [scorer.score(known, own, of_rows) for of_rows in times]
@@ -261,7 +260,8 @@ class ByScorer(SampleScores):
         Q, see `orders`. The squared error is at least half the variance of L: it hangs
         on jumps where the differences are larger than that.
         """
-        counts = self.samples[0][:, : 2 * N_TRIED].astype(np.intp)
+        halves = next(opposite_samples(self.lost.problem.units))
+        counts = halves[:, : 2 * N_TRIED].astype(np.intp)
         own, gap, size = np.arange(len(counts)), 0.0, 0.0
         for outputs in tried:
             level, *scores = [

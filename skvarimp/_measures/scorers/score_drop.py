@@ -7,12 +7,11 @@ import numpy as np
 from skvarimp._data.statistics import divided
 from skvarimp._measures.rows import (
     KeptRows,
-    SampleUnits,
     constant_columns,
     fingerprint,
 )
 from skvarimp._measures.scorers.proxies import Permuted, Recorded, Responses
-from skvarimp._measures.scorers.resamples import N_PAIRS, opposite_samples
+from skvarimp._measures.scorers.resamples import resamples_of
 from skvarimp._measures.scorers.scorer import Scorer, named_scorers
 from skvarimp._response.drawing import strata
 from skvarimp._response.reductions import Outcome
@@ -43,15 +42,17 @@ class ScoresLost:
         Feature -> the part of each row, where donors are to come from it.
     responses : Responses
         What scorers of scikit-learn's are served from.
+    resamples : UnitsLess or OppositeHalves
+        Samples of the rows, which errors come from.
     """
 
     def __init__(self, scoring, problem, features, reads=True):
         self.problem, self.features, self.parts = problem, features, {}
         estimator = problem.model.estimator
         self.responses = Responses(estimator, problem.table, features, reads)
-        samples, predicted = list(opposite_samples(problem.units)), {}
+        self.resamples, predicted = resamples_of(problem.units), {}
         self.scorers = [
-            Scorer(name, scorer, problem, samples, predicted)
+            Scorer(name, scorer, problem, self.resamples, predicted)
             for name, scorer in named_scorers(scoring).items()
         ]
 
@@ -89,11 +90,10 @@ class ScoresLost:
         return len(by_method) + others
 
     def rows(self, influences):
-        """Samples as if they were rows, (N_PAIRS, n_features); None without errors."""
+        """Samples as if they were rows, `KeptRows`; None without errors."""
         if influences is None:
             return None
-        problem, weights = self.problem, np.full(N_PAIRS, 1.0 / N_PAIRS)
-        units = SampleUnits(N_PAIRS, weights, weights, of_rows=problem.units)
+        problem, units = self.problem, self.resamples.stand_in
         seen = fingerprint(problem.table)
         constant = constant_columns(problem.table)
         found = KeptRows(influences.T, None, units, problem.kept, seen)
@@ -172,7 +172,7 @@ class ScoresLost:
             shared = {method: of_all[repeat] for method, of_all in known.items()}
             for scorer in others:
                 model = estimator
-                if scorer.way is not None:
+                if scorer.in_samples is not None:
                     model = Recorded(estimator, shared if scorer.shares else {})
                     outputs[scorer].append(model.known)
                 moved = table.moved(own, columns, donors=of_repeat)
@@ -201,9 +201,11 @@ def _scores_lost(position, lost, n_draws, seeds):
         for e, (scorer, (of_part, known)) in enumerate(zip(scorers, found)):
             scores[e].append(of_part)
             for half, sets in zip(halves[e], parts):
-                if scorer.way is not None and sets.start < sets.stop:
+                if scorer.in_samples is not None and sets.start < sets.stop:
                     outputs = {method: known[method][sets] for method in scorer.known}
-                    half.append(scorer.way.deviations(outputs, donors[part][sets]))
+                    half.append(
+                        scorer.in_samples.deviations(outputs, donors[part][sets])
+                    )
     outcomes = []
     for scorer, of_scorer, of_halves in zip(scorers, scores, halves):
         result = scorer.baseline - np.concatenate(of_scorer)
@@ -211,7 +213,7 @@ def _scores_lost(position, lost, n_draws, seeds):
         first, second = np.split(result, 2)
         error = np.sqrt(np.sum((first - second) ** 2)) / n_draws
         finished = Outcome(result.mean(), None, error, n_draws * n_rows)
-        if scorer.way is not None:
+        if scorer.in_samples is not None:
             means = [np.concatenate(half, axis=1).mean(axis=1) for half in of_halves]
             _add_error(finished, np.stack(means, axis=1))
         outcomes.append(finished)
@@ -229,7 +231,7 @@ def _add_error(finished, deviations):
     Parameters
     ----------
     finished : Outcome
-    deviations : ndarray of shape (2, n_groups, N_PAIRS)
+    deviations : ndarray of shape (2, n_groups, n_units)
         L and Q of groups of data sets whose donors are independent.
     """
     n = deviations.shape[1]
@@ -237,9 +239,10 @@ def _add_error(finished, deviations):
     # the mean covariance of two groups, to which draws add nothing
     of_groups = deviations.var(axis=2, ddof=1).sum(axis=1) / n**2
     of_rows, of_pairs = (mean.var(axis=1, ddof=1) - of_groups) * n / (n - 1)
-    # V1 is not negative
-    error = np.sqrt(max(of_rows - of_pairs, of_rows / 2, 0.0))
+    # V1 is not negative; draws hide what is less than a quarter of all
+    hidden = mean[0].var(ddof=1) / 4
+    error = np.sqrt(max(of_rows - of_pairs, of_rows / 2, hidden))
     of_samples = mean[0] - mean[0].mean()
     of_samples *= divided(error, of_samples.std(ddof=1))
     finished.standard_errors = error
-    finished.influences = np.sqrt(N_PAIRS) * of_samples[np.newaxis]
+    finished.influences = np.sqrt(len(of_samples)) * of_samples[np.newaxis]

@@ -7,7 +7,7 @@ from sklearn.metrics import get_scorer
 
 from skvarimp._data.table import has_tags, rows_of_target
 from skvarimp._measures.scorers.proxies import SMOOTH, Recorded, own_score
-from skvarimp._measures.scorers.sample_scores import way_of
+from skvarimp._measures.scorers.sample_scores import sample_scores
 from skvarimp._running.guards import spend, users_code
 
 
@@ -65,8 +65,8 @@ class Scorer:
     name : str
     scoring : str or callable
     problem : Problem
-    samples : list of ndarray
-        See `opposite_samples`.
+    resamples : UnitsLess or OppositeHalves
+        Of the rows.
     predicted : dict
         Method -> what it returned for the unmoved rows, as far as other scorers have
         asked for it; what this one asks for is added.
@@ -88,14 +88,14 @@ class Scorer:
         Method -> what it returned for the unmoved rows, as the scorer asked for it.
     shares : bool
         Whether it asks for the same predictions as the others that share.
-    way : SampleScores or None
+    in_samples : SampleScores or None
         How samples of the rows are scored; None where that would need the model, or
         would not move the score.
     why_no_errors : str or None
         What the scorer lacks where the latter is so.
     """
 
-    def __init__(self, name, scoring, problem, samples, predicted):
+    def __init__(self, name, scoring, problem, resamples, predicted):
         self.name, self.problem, estimator = name, problem, problem.model.estimator
         _refuse_metric(scoring)
         self.scorer, self.is_served = scoring, False
@@ -113,11 +113,11 @@ class Scorer:
             self.options["sample_weight"] = problem.weights * problem.total_weight
         given = predicted if self.is_served else {}
         self.baseline, self.known = self._unmoved(Recorded(estimator, given))
-        self.way, self.why_no_errors = way_of(self, self.known, samples)
+        self.in_samples, self.why_no_errors = sample_scores(self, self.known, resamples)
         for method, output in self.known.items():
             predicted.setdefault(method, output)
         self.shares = self.is_served or (
-            self.way is not None
+            self.in_samples is not None
             and all(np.array_equal(of, predicted[m]) for m, of in self.known.items())
         )
 

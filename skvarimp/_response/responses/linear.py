@@ -16,7 +16,6 @@ from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
     ColumnsWalker,
-    ScoreWalker,
     numeric_values,
     own_values,
     unmoved_kept,
@@ -152,7 +151,7 @@ class LinearResponse(ProjectionResponse):
 
     def walker(self, walk):
         in_lines = self.link is IDENTITY and self.straight
-        return LineWalker(self, walk) if in_lines else ScoreWalker(self, walk)
+        return LineWalker(self, walk) if in_lines else super().walker(walk)
 
 
 class LineWalker(ColumnsWalker):

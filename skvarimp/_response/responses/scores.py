@@ -187,23 +187,11 @@ class ScoreResponse(Response):
         return super().cost(n_rows, n_cells, reduction, grouped)
 
     def forms_no_curve(self, walk, position):
-        """Whether the reductions of a position take no row's values on all cells."""
         offers = self.offers(walk.moves[position].n_cells)
         return {r.needs for r in walk.reductions_of(position)} <= offers
 
-    def walker(self, walk):
-        return ScoreWalker(self, walk)
 
-
-class ScoreWalker(Walker):
-    """All rows at once if no row's curve is formed."""
-
-    def rows_at_once(self, position, most):
-        no_curve = self.response.forms_no_curve(self.walk, position)
-        return len(self.walk.rows) if no_curve else most
-
-
-class ColumnsWalker(ScoreWalker):
+class ColumnsWalker(Walker):
     """Takes single columns together, where a subclass says which, and how."""
 
     def batches(self, request, features):

@@ -12,7 +12,6 @@ from mixed_columns import fitted_quietly, mixed_columns
 from response_oracle import check_equal, problem_of
 from roundoff import roundoff
 from scipy import sparse
-from scipy.special import expit
 from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
 from sklearn.datasets import make_multilabel_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -365,7 +364,6 @@ def test_nodes_are_enough(slope):
     x, shifts = random.uniform(-3, 5, 200), np.array([0.0, 0.3, -2.0, 7.0])
     half = 4.0
     for function, n in [
-        (lambda z: expit(slope * z), basis.logistic_nodes(slope * half)),
         (lambda z: np.tanh(slope * z), basis.tanh_nodes(slope * half)),
         (lambda z: np.exp(-slope * z**2), basis.gaussian_nodes(slope * half**2)),
     ]:

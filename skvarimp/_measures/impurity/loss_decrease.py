@@ -232,7 +232,7 @@ class RowsInTrees:
             asked[group] = group_asked
         return self.weights.sum(), reached, asked
 
-    def credit(self, sums):
+    def decrease(self, sums):
         """`LossDecrease` on these rows.
 
         Parameters
