@@ -2,7 +2,9 @@
 
 A callable cannot be read, so its response is the black box's: importances, standard
 errors and influences must agree beyond rounding where both are exact or share their
-draws, and to four errors of drawing elsewhere. The suite makes few fits; this makes any
+draws, and to four errors of drawing elsewhere. A single fit may meet none of some rare
+draws, and then knows little of its error: where it is further off, the mean of others
+with other draws must be within four errors. The suite makes few fits; this makes any
 number of others::
 
     PYTHONPATH=. python tests/support/against_callable.py 5000 --seed 1
@@ -341,6 +343,27 @@ def difference(read, asked, rounding=ROUNDING):
     return None
 
 
+N_AGAIN = 20  # fits with other draws
+
+
+def redrawn(measure, model, rows, given):
+    """A fit that has the mean importances of several, and the error of this mean."""
+    fits = [
+        outcome(clone(measure).set_params(random_state=1 + k), model, rows, given)
+        for k in range(N_AGAIN)
+    ]
+    errors = np.square([fit.monte_carlo_errors_ for fit in fits])
+    result = fits[0].result_
+    result.importances = np.mean([fit.importances_ for fit in fits], axis=0)
+    result.drawing_errors = np.sqrt(errors.mean(axis=0) / N_AGAIN)
+    return fits[0]
+
+
+def draws(found):
+    """Whether a fit has errors of drawing."""
+    return getattr(found, "monte_carlo_errors_", None) is not None
+
+
 def differing(n_fits, seed):
     """Words on each fit that differs, and on each that both refuse."""
     found, refused = [], []
@@ -350,7 +373,11 @@ def differing(n_fits, seed):
             warnings.simplefilter("ignore")
             words, *both, rows, given = one_fit(random)
         read, asked = (outcome(*one, rows, given) for one in both)
-        what = difference(read, asked, SINGLE if "XGBoost" in words else ROUNDING)
+        rounding = SINGLE if "XGBoost" in words else ROUNDING
+        what = difference(read, asked, rounding)
+        if what is not None and draws(asked) and not draws(read):
+            asked = redrawn(*both[1], rows, given)
+            what = difference(read, asked, rounding)
         if what is not None:
             found.append(f"{at}: {words}: {what}")
         elif isinstance(read, str):
