@@ -4,10 +4,10 @@ Usage: ``OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/partition_errors.py [-
 [--partitions N] [--seeds N]``. Beyond 100 000 rows, partitions move their rows to the
 values of 100 000 donors, which are drawn without replacement. The variance that the
 drawing adds is the squared standard error in partitions minus the squared standard
-error in memory. The difference of the two importances over the root of that variance
-is a z-value for each seed and feature: if the errors are honest, the z-values have a
-standard deviation of about 1. Where the error in partitions happens to be no larger
-than that in memory there is no z-value, and the number of values is smaller.
+error in memory. Both are estimates, whose noise can be larger than what the drawing
+adds, so that the mean over all seeds is taken. The difference of the two importances
+over the root of that mean is a z-value for each seed and feature: if the errors are
+honest, the z-values have a standard deviation of about 1.
 """
 
 import argparse
@@ -47,11 +47,10 @@ def simulate(n_rows, seed):
     return X, y + rng.standard_normal(n_rows)
 
 
-def z_values(memory, apart):
-    """The difference of each feature's importances in its errors of the donors."""
+def difference(memory, apart):
+    """The difference of each feature's importances, and the variance it should have."""
     added = apart.standard_errors**2 - memory.standard_errors**2
-    known = added > 0
-    return (apart.importances - memory.importances)[known] / np.sqrt(added[known])
+    return apart.importances - memory.importances, added
 
 
 def main():
@@ -73,12 +72,13 @@ def main():
             for rows in ((X, y), parts)
         )
         for name, values in found.items():
-            values.append(z_values(memory["", name], apart["", name]))
+            values.append(difference(memory["", name], apart["", name]))
     print(f"{'measure':24s}{'z-values':>9s}{'mean':>7s}{'sd':>6s}{'range':>15s}")
     for name, values in found.items():
-        z = np.concatenate(values)
+        differences, added = map(np.array, zip(*values))
+        z = differences / np.sqrt(added.mean(axis=0))
         ends = f"{z.min():.2f} to {z.max():.2f}"
-        print(f"{name:24s}{len(z):9d}{z.mean():7.2f}{z.std():6.2f}{ends:>15s}")
+        print(f"{name:24s}{z.size:9d}{z.mean():7.2f}{z.std():6.2f}{ends:>15s}")
 
 
 if __name__ == "__main__":
