@@ -32,7 +32,7 @@ PROBE_ROWS, PROBE_VALUES = 20, 20  # looked at where every difference is 0
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DerivativeImportance(ResponseImportance):
-    """Root mean square derivative of the response times the input's spread.
+    """Root mean square derivative of the response times the feature's spread.
 
     The derivative is taken at the rows of X, with all other features held fixed. It
     shows the model's slope at the data, but not what happens one standard deviation
@@ -53,7 +53,7 @@ default="auto"
     Attributes
     ----------
     importances_ : ndarray of shape (n_features,)
-        Root mean square slope times the input's standard deviation, mean over the
+        Root mean square slope times the feature's standard deviation, mean over the
         outputs, in units of the response.
     importances_per_output_ : ndarray of shape (n_features, n_outputs)
         Importance for each output.
@@ -90,7 +90,7 @@ default="auto"
     See Also
     --------
     SensitivityImportance : Any model and any kind of feature.
-    FIRMImportance : Follows the inputs' correlations; equals this one for linear
+    FIRMImportance : Follows the features' correlations; equals this one for linear
         models with uncorrelated features.
 
     Notes

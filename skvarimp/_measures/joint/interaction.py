@@ -1,4 +1,4 @@
-"""`InteractionImportance`: which inputs' effects depend on each other."""
+"""`InteractionImportance`: which features' effects depend on each other."""
 
 from __future__ import annotations
 

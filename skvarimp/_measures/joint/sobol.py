@@ -38,7 +38,7 @@ class SobolImportance(ResponseImportance):
 
     The first-order index is the share that the feature explains by itself. The total
     index is the share that remains on average if all other features are held fixed. The
-    difference is the input's part in interactions. Both are *marginal* and describe
+    difference is the feature's part in interactions. Both are *marginal* and describe
     the model, not its accuracy: values are combined as if the features were
     independent.
 
