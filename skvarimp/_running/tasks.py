@@ -134,12 +134,13 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _received(name, pickled, arrays):
-    """In a worker: the `Shared` of that name, unpickled when it is used."""
+    """In a worker: the `Shared` of that name, unpickled."""
     global _timer
     shared = _latest.get(name)
     if shared is None:
         shared = Shared.__new__(Shared)
         shared._held, shared._packed = None, (name, pickled, arrays)
+        shared._opened()
         _latest.clear()
         _latest[name] = shared
     if _timer is not None:
