@@ -7,10 +7,11 @@ from literal_permutation import FOREST, LOGISTIC, THREE, TREES, TWO, WEIGHTS, X,
 from roundoff import roundoff
 from sklearn import metrics
 from sklearn.base import BaseEstimator, clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -566,3 +567,17 @@ def test_weights_are_shares():
     one = clone(imp).fit(model, Z, y, sample_weight=weights).standard_errors_
     ten = clone(imp).fit(model, Z, y, sample_weight=10 * weights).standard_errors_
     np.testing.assert_allclose(one, ten, rtol=1e-9)
+
+
+def test_few_rows_ask_a_scorer_seldom():
+    """About a thousand times for 60 rows and 3 features, not hundreds of thousands."""
+    X, y = make_multilabel_classification(60, 3, n_classes=3, random_state=0)
+    model, calls = KNeighborsClassifier(5).fit(X, y), []
+
+    def share(y, labels, sample_weight=None):
+        calls.append(len(y))
+        return np.average((y == labels).mean(axis=1), weights=sample_weight)
+
+    imp = PermutationImportance(scoring=make_scorer(share), random_state=0)
+    assert np.all(imp.fit(model, X, y).standard_errors_ > 0)
+    assert 0 < len(calls) < 1200

@@ -116,6 +116,14 @@ def simple_tables(text):
     )
 
 
+def test_the_readme_leads_to_the_site():
+    """A code host shows sources of pages without what stands in Sphinx's directives."""
+    text = (DOC.parent / "README.rst").read_text("utf8")
+    assert not re.findall(r"<[^>]*\.rst>", text)
+    assert ".. plot::" not in text
+    assert "/five_minutes.html>" in text
+
+
 def test_every_display_has_a_picture():
     """On the page of all pictures, and on the page of its class."""
     page = (DOC / "plots.rst").read_text("utf8")
