@@ -46,6 +46,7 @@ intersphinx_mapping = intersphinx_mapping("generated/inventories")
 
 autosummary_generate = True
 autosummary_context = {"guide": guide_of_names()}
+autodoc_preserve_defaults = True  # as written, not as the objects that they make
 autodoc_typehints = "none"  # the parameters' sections say more, and are read
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

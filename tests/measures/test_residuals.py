@@ -73,8 +73,15 @@ def gained(i, own, moved):
 
 
 def between(i, own, moved):
-    """Mean distance of the first donors of all strata from the second ones."""
-    return np.mean([abs(a - b) for a in moved[::2] for b in moved[1::2]])
+    """Mean distance of all donors of two strata, and of the two donors of one."""
+    strata, total = moved.reshape(-1, 2), 0.0
+    for r, (first, second) in enumerate(strata):
+        for s, others in enumerate(strata):
+            if s == r:
+                total += abs(first - second)
+            else:
+                total += np.mean([abs(a - b) for a in (first, second) for b in others])
+    return total / len(strata) ** 2
 
 
 CONTRASTS = {
