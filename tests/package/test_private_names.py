@@ -17,6 +17,7 @@ HOOKS = {
     "_skl_callbacks",
     "_skl_parameter_constraints",
     "_getframe",
+    "_replace",  # of named tuples
 }
 
 

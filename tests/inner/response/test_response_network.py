@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
+from skvarimp._data.table import resolve_features
 from skvarimp._models.forms import NotReadable
 from skvarimp._response.responses.networks import kinked_curves
 
@@ -215,5 +216,6 @@ def test_does_not_depend_on_workers():
     two = SensitivityImportance(scale=None, n_jobs=2).fit(model, X)
     np.testing.assert_array_equal(one.importances_, two.importances_)
     problem, response = problem_of(model, X)
-    response.sums(problem.table, np.arange(N))
+    walk = problem.walk(response, resolve_features(None, None, X.shape[1]), [])
+    assert len(response.sums(walk.rows)) == N
     assert len(pickle.dumps(response)) < 100_000
