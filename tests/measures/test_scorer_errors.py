@@ -28,6 +28,7 @@ from skvarimp.exceptions import ImportanceWarning
 
 LABELS = TWO == "yes"
 CLASSIFIER = clone(LOGISTIC).fit(X, LABELS)
+TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
 
 def asked_for_each(scores_lost):
@@ -512,6 +513,27 @@ def test_samples_miss_no_class():
         imp = PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
         imp.fit(model, X, y)
         assert imp.standard_errors_[0] > 0.01
+
+
+@pytest.mark.parametrize(
+    ("scoring", "model"),
+    [
+        ("roc_auc", TREE),
+        ("recall_macro", TREE),
+        ("average_precision", LogisticRegression()),
+    ],
+)
+@pytest.mark.parametrize("groups", [None, np.arange(len(X)) // 3])
+def test_a_class_of_one_unit_tells_no_error(scoring, model, groups):
+    """Another sample would have another one; a mean over rows does not mind."""
+    y = np.arange(len(X)) < (1 if groups is None else 3)
+    model = clone(model).fit(X, y)
+    imp = PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
+    with pytest.warns(ImportanceWarning, match="alone has the label"):
+        imp.fit(model, X, y, groups=groups)
+    assert imp.standard_errors_ is None
+    imp.set_params(scoring="neg_log_loss").fit(model, X, y, groups=groups)
+    assert np.all(np.isfinite(imp.standard_errors_))
 
 
 def test_frames_and_jobs_change_nothing():

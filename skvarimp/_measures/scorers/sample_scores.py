@@ -17,6 +17,7 @@ from skvarimp._data.table import rows_of_target
 from skvarimp._measures.scorers.proxies import Replayed, own_score
 from skvarimp._measures.scorers.resamples import Weighting, opposite_samples, orders
 from skvarimp._models.labels import as_columns, positions
+from skvarimp._models.model import is_classifier
 from skvarimp._models.readers.survival import predicts_times
 from skvarimp._running.guards import users_code
 
@@ -47,8 +48,43 @@ def sample_scores(scorer, known, resamples):
     for kind in (ByFormula, ByScorer):
         scores = kind(scorer, known, resamples, weights)
         if scores.serves():
-            return scores, None
+            why_not = _why_a_class_is_unknown(scores)
+            return (scores, None) if why_not is None else (None, why_not)
     return None, scores.why_not
+
+
+def _why_a_class_is_unknown(scores):
+    """What a score lacks of which a class of one unit is a part of its own.
+
+    Samples do not tell how an area or a recall would vary with that class. Only a mean
+    over the rows has nothing but the rows' own shares. None where all is known.
+    """
+    y, problem = scores.scorer.y, scores.scorer.problem
+    if not is_classifier(problem.model.estimator) or np.ndim(y) != 1:
+        return None
+    labels, code = np.unique(as_columns(y)[:, 0], return_inverse=True)
+    groups = problem.units.groups
+    unit = np.arange(len(code)) if groups is None else groups
+    n_units = [len(np.unique(unit[code == c])) for c in range(len(labels))]
+    if min(n_units) > 1 or _is_mean(scores):
+        return None
+    what = "row" if groups is None else "group of rows"
+    label = labels.tolist()[int(np.argmin(n_units))]
+    return (
+        f"one {what} alone has the label {label!r}, and its number is no mean over the "
+        "rows"
+    )
+
+
+def _is_mean(scores):
+    """Whether a score times the weight of the rows adds up over the rows."""
+    asks = ByScorer(scores.scorer, scores.known, scores.resamples, scores.weights)
+    rows, known = np.arange(len(scores.weights)), shuffled(scores.known)
+    times = np.random.default_rng(0).integers(1, 100, (2, len(rows)))
+    times = np.stack([*times, times.sum(axis=0)])
+    found = np.array([asks.score(known, rows, of) for of in times])
+    first, second, both = found * (times @ scores.weights)
+    return np.isclose(first + second, both, rtol=1e-9)
 
 
 @dataclass
@@ -70,7 +106,7 @@ class SampleScores:
         Their mean is 1.
     """
 
-    lost: object
+    scorer: object
     known: dict
     resamples: object
     weights: np.ndarray
@@ -108,16 +144,18 @@ class ByFormula(SampleScores):
 
     def serves(self):
         """Whether the scorer has a formula, and it gives the scorer's numbers."""
-        self.formula = formula_of(self.lost.scorer, self.lost.problem.model.estimator)
+        self.formula = formula_of(
+            self.scorer.scorer, self.scorer.problem.model.estimator
+        )
         if self.formula is None or len(self.known) > 1:
             return False
-        n = self.lost.problem.n_rows
+        n = self.scorer.problem.n_rows
         own = np.arange(n)
         times = np.stack([np.ones_like(own), 1 + own % 3])
-        scorer = ByScorer(self.lost, self.known, self.resamples, self.weights)
+        asks = ByScorer(self.scorer, self.known, self.resamples, self.weights)
         counts = np.ascontiguousarray(times.T, dtype=np.uint8)
         for known in (self.known, shuffled(self.known)):
-            asked = [scorer.score(known, own, of_rows) for of_rows in times]
+            asked = [asks.score(known, own, of_rows) for of_rows in times]
             try:
                 one_repeat = {method: of[np.newaxis] for method, of in known.items()}
                 _, found = self._scores(one_repeat, own[np.newaxis], counts)
@@ -133,7 +171,7 @@ class ByFormula(SampleScores):
 
     def _scores(self, known, donors, counts):
         """Of the unmoved and the moved rows, (2, n_repeats, n_samples)."""
-        ((method, moved),), y = known.items(), np.asarray(self.lost.y)
+        ((method, moved),), y = known.items(), np.asarray(self.scorer.y)
         both = np.stack([np.broadcast_to(self.known[method], moved.shape), moved])
         weighting = Weighting(counts, donors, self.weights)
         with np.errstate(all="ignore"):  # a class that no row is given, say
@@ -141,7 +179,7 @@ class ByFormula(SampleScores):
                 return OF_TIMES[self.formula](y, both, weighting)
             if self.formula in OF_PREDICTIONS:
                 return OF_PREDICTIONS[self.formula](y, both, weighting.mean)
-            estimator = self.lost.problem.model.estimator
+            estimator = self.scorer.problem.model.estimator
             if y.ndim == 1:
                 classes = estimator.classes_
                 if method == "predict":
@@ -260,7 +298,7 @@ class ByScorer(SampleScores):
         Q, see `orders`. The squared error is at least half the variance of L: it hangs
         on jumps where the differences are larger than that.
         """
-        halves = next(opposite_samples(self.lost.problem.units))
+        halves = next(opposite_samples(self.scorer.problem.units))
         counts = halves[:, : 2 * N_TRIED].astype(np.intp)
         own, gap, size = np.arange(len(counts)), 0.0, 0.0
         for outputs in tried:
@@ -291,19 +329,19 @@ class ByScorer(SampleScores):
             copies = np.repeat(np.arange(len(rows)), times)
             known = {method: outputs[copies] for method, outputs in known.items()}
             rows, times = rows[copies], 1.0
-        lost, options = self.lost, {}
-        if lost.options or self.counts_by_weight:
+        scorer, options = self.scorer, {}
+        if scorer.options or self.counts_by_weight:
             options["sample_weight"] = self.weights[rows] * times
-        table = lost.problem.table
+        table = scorer.problem.table
         # a scorer of scikit-learn's does not look at X
-        X = (table if lost.is_served else table.take(rows)).native
-        stands = Replayed(lost.problem.model.estimator, known)
+        X = (table if scorer.is_served else table.take(rows)).native
+        stands = Replayed(scorer.problem.model.estimator, known)
         with warnings.catch_warnings(), users_code():
             warnings.simplefilter("ignore")  # a class that no row is given, say
             try:
-                y = rows_of_target(lost.y, rows)
+                y = rows_of_target(scorer.y, rows)
                 with config_context(skip_parameter_validation=True):
-                    return float(lost.scorer(stands, X, y, **options))
+                    return float(scorer.scorer(stands, X, y, **options))
             except (ValueError, TypeError, ArithmeticError):
                 return np.nan
 
