@@ -122,7 +122,7 @@ def taken(measures, X, y, sample_weight, groups, feature_names=None):
     feature_names : sequence of str, default=None
         Names for the columns of an X that has none.
     """
-    if hasattr(X, "to_delayed"):  # a collection of Dask
+    if hasattr(X, "to_delayed"):  # a Dask collection that has partitions
         for kind in ROWS_APART:
             of_rows = y, sample_weight, groups
             return kind.taken(measures, X, *of_rows, feature_names)

@@ -227,9 +227,9 @@ MISUSES = {
         "`scoring` as a list holds names of scorers.*Use a dict",
     ),
     "no scorer": (
-        lambda: PermutationImportance(scoring={}).fit(LINEAR, X, Y),
+        lambda: PermutationImportance(scoring=[]).fit(LINEAR, X, Y),
         ValueError,
-        "`scoring` must hold at least one scorer",
+        r"`scoring` must hold at least one scorer, got \[\]",
     ),
     "no scorers but numbers": (
         lambda: PermutationImportance(scoring={"a": 1}).fit(LINEAR, X, Y),

@@ -29,7 +29,7 @@ def resamples_of(units):
 
 
 class UnitsLess:
-    """Samples of which each counts one row, or one group of rows, a third.
+    """Samples in each of which one row, or one group of rows, counts a third.
 
     That is the jackknife, but no class is ever missing. The first sample counts all
     rows alike.

@@ -54,10 +54,10 @@ def sample_scores(scorer, known, resamples):
 
 
 def _why_a_class_is_unknown(scores):
-    """What a score lacks of which a class of one unit is a part of its own.
+    """Why a score has no error where a class has a single row or group; None if it has.
 
-    Samples do not tell how an area or a recall would vary with that class. Only a mean
-    over the rows has nothing but the rows' own shares. None where all is known.
+    Samples do not show how an area or a recall varies with that class. A mean over the
+    rows needs no such sample: each row counts by itself.
     """
     y, problem = scores.scorer.y, scores.scorer.problem
     if not is_classifier(problem.model.estimator) or np.ndim(y) != 1:

@@ -22,6 +22,8 @@ def named_scorers(scoring):
         return {scoring: scoring}
     if callable(scoring):
         return {getattr(scoring, "__name__", repr(scoring)): scoring}
+    if not scoring:
+        raise ValueError(f"`scoring` must hold at least one scorer, got {scoring!r}.")
     if not isinstance(scoring, dict):
         if not all(isinstance(name, str) for name in scoring):
             raise ValueError(
@@ -29,8 +31,6 @@ def named_scorers(scoring):
                 "Use a dict from names to scorers."
             )
         scoring = {name: name for name in scoring}
-    if not scoring:
-        raise ValueError(f"`scoring` must hold at least one scorer, got {scoring!r}.")
     for name, scorer in scoring.items():
         if not (
             isinstance(name, str) and (isinstance(scorer, str) or callable(scorer))
