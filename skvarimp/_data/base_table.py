@@ -384,7 +384,8 @@ def begins_value(ordered):
 
 def spread_over(n, at_most):
     """Some of n positions, the first and the last among them, as even as possible."""
-    return np.unique(np.linspace(0, n - 1, min(n, at_most)).astype(np.intp))
+    n_taken = min(n, at_most)
+    return np.arange(n_taken) * (n - 1) // max(n_taken - 1, 1)
 
 
 def side_by_side(columns, n_rows):

@@ -207,6 +207,10 @@ class Basis(Shape):
         """The nodes, or the cells where blocks of rows are brought together."""
         return self.moved[0].shape[-1] if self.all_rows else None
 
+    def sums(self, weights):
+        values, matrix = self.moved
+        return self._to_cells(np.matmul(weights, values), matrix)
+
     def sums_by_group(self, weights, groups, n_groups):
         """The sums are those of the nodes; `matrix` is the basis."""
         values, matrix = self.moved
