@@ -122,7 +122,7 @@ def taken(measures, X, y, sample_weight, groups, feature_names=None):
     feature_names : sequence of str, default=None
         Names for the columns of an X that has none.
     """
-    if hasattr(X, "to_delayed"):  # a Dask collection that has partitions
+    if in_partitions(X):
         for kind in ROWS_APART:
             of_rows = y, sample_weight, groups
             return kind.taken(measures, X, *of_rows, feature_names)
@@ -179,7 +179,7 @@ def check_features_seen(estimator, table):
 
 def _responds(estimator, X):
     """Whether a model has a response for the first row of X."""
-    table = as_table(X.partitions[0].compute() if is_dask(X) else X)
+    table = as_table(X.partitions[0].compute() if in_partitions(X) else X)
     row = table.take(np.arange(min(1, table.n_samples))).native
     for method in RESPONSE_METHODS:
         with users_code(), suppress(Exception):  # a model may raise anything
@@ -215,14 +215,17 @@ def check_feature_names(feature_names, table):
     return names
 
 
-def is_dask(values):
-    """Whether values are a Dask collection: in partitions, maybe not in memory."""
-    return hasattr(values, "__dask_graph__")
+def in_partitions(values):
+    """Whether values are a Dask collection that has partitions."""
+    return hasattr(values, "to_delayed")
 
 
 def check_in_memory(values, name):
-    """Raise TypeError for a Dask collection, which NumPy would load without a word."""
-    if is_dask(values) or are_apart(values):
+    """Raise TypeError for a Dask collection, which NumPy would load without a word.
+
+    Also for one without partitions, such as those of xarray.
+    """
+    if hasattr(values, "__dask_graph__") or are_apart(values):
         raise TypeError(
             f"{name} must be in memory, got a Dask collection. Pass "
             f"{name.strip('`')}.compute()."

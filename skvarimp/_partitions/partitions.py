@@ -1,14 +1,14 @@
 """`Partitions`: rows that stay where they are, and the donors drawn from them."""
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
 from skvarimp._data.base_table import Table
 from skvarimp._data.frames import FrameTable
-from skvarimp._data.table import as_table, is_dask, rows_of_target, stacked
+from skvarimp._data.table import as_table, in_partitions, rows_of_target, stacked
 from skvarimp._data.validation import (
     check_labels,
     check_length,
@@ -50,11 +50,12 @@ class Partition:
     groups: np.ndarray | None
 
     @classmethod
-    def read(cls, number, X, y, sample_weight, groups):
-        """Check what Dask hands over."""
-        table = as_table(X)
+    def read(cls, number, names, values):
+        """Check what Dask hands over: X, and what was given for its rows, by name."""
+        given = dict(zip(names, values))
+        table, y, groups = as_table(given["X"]), given.get("y"), given.get("groups")
         check_length(y, table.n_samples)
-        weights = check_weights(sample_weight, table.n_samples)
+        weights = check_weights(given.get("sample_weight"), table.n_samples)
         if groups is not None:
             groups = check_labels(groups, table.n_samples, "groups")
         return cls(number, table, y, weights, groups)
@@ -104,14 +105,15 @@ class Partitions:
 
         given = {"y": y, "sample_weight": sample_weight, "groups": groups}
         for name, values in given.items():
-            if values is not None and not is_dask(values):
+            if values is not None and not in_partitions(values):
                 raise TypeError(
                     f"`{name}` must be a Dask collection with the partitions of X, got "
                     f"{type(values).__name__}. Make it a column of X's source, or "
                     "use dask.array.from_array with X's chunks."
                 )
-        gathered = enumerate(_together(X, given))
-        self.delayed = [dask.delayed((number, *part)) for number, part in gathered]
+        present = {"X": X} | {k: v for k, v in given.items() if v is not None}
+        parts = enumerate(_together(present))
+        self.delayed = [dask.delayed((n, list(present), part)) for n, part in parts]
         sizes = self.passed(_counted, every=True)
         n_given, counts, weights, schemas = zip(*sizes.values())
         n_given, counts = sum(n_given), np.array(counts)
@@ -210,22 +212,16 @@ def _serves(measure):
     return isinstance(measure, ResponseImportance | FIRMImportance)
 
 
-@contextmanager
-def _naming(number):
-    """Name the partition in the message of an error."""
-    try:
-        yield
-    except Exception as error:
-        message = error.args[0] if error.args else ""
-        error.args = (f"Partition {number} of X: {message}", *error.args[1:])
-        raise
-
-
 def _on_part(function, every, gathered, *arguments):
-    with _naming(gathered[0]):
+    """function(part, *arguments) of what Dask hands over; None without rows."""
+    try:
         part = Partition.read(*gathered)
         part = part if every else part.some(np.flatnonzero(part.weights))
         return None if part is None else function(part, *arguments)
+    except Exception as error:
+        message = error.args[0] if error.args else ""
+        error.args = (f"Partition {gathered[0]} of X: {message}", *error.args[1:])
+        raise
 
 
 def _counted(part):
@@ -250,35 +246,24 @@ def _joined(values):
     return pd.concat(values, ignore_index=True)
 
 
-def _together(X, given):
-    """The partitions of X with those of what is given for its rows, each a tuple."""
-    present = {"X": X} | {k: v for k, v in given.items() if v is not None}
-    parts = {name: _delayed(values, X) for name, values in present.items()}
-    n_of_X = len(parts["X"])
+def _together(collections):
+    """The partitions of each collection by name, those of X first, brought together."""
+    parts = {name: _delayed(v, collections["X"]) for name, v in collections.items()}
     for name, of_name in parts.items():
-        if len(of_name) != n_of_X:
+        if len(of_name) != len(parts["X"]):
             raise ValueError(
-                f"`{name}` has {len(of_name)} partitions, but X has {n_of_X}. "
+                f"`{name}` has {len(of_name)} partitions, but X has {len(parts['X'])}. "
                 "Repartition one of them, so that their rows belong together."
             )
-    if not any(hasattr(values, "rechunk") for values in present.values()):
-        parts = _read_as_one(present)
-    nothing = [None] * n_of_X
-    return list(zip(*(parts.get(name, nothing) for name in ("X", *given))))
-
-
-def _read_as_one(frames):
-    """Name -> partitions, of frames that Dask reads together as one.
-
-    One by one, it might join partitions of those with few columns.
-    """
+    if any(hasattr(values, "rechunk") for values in collections.values()):
+        return list(zip(*parts.values()))
     import dask.dataframe as dd
 
+    # one by one, Dask might join partitions of frames with few columns
     how = {"align_dataframes": False, "enforce_metadata": False}
     how["meta"] = None, object
-    both = dd.map_partitions(lambda *parts: parts, *frames.values(), **how)
-    parts = both.to_delayed()
-    return {name: [part[m] for part in parts] for m, name in enumerate(frames)}
+    both = dd.map_partitions(lambda *parts: parts, *collections.values(), **how)
+    return both.to_delayed()
 
 
 def _delayed(values, X):
@@ -293,10 +278,13 @@ def _delayed(values, X):
 
 
 def _schema_of(table):
-    """Names and types of the columns; of categories the levels, too."""
-    if not isinstance(table, FrameTable):
-        return table.column_names(), [str(table.native.dtype)] * table.n_columns
-    return table.column_names(), [_type_name(dtype) for dtype in table.types()]
+    """Names and types of the columns in words; of categories the levels, too."""
+    if isinstance(table, FrameTable):
+        types = [_type_name(dtype) for dtype in table.types()]
+    else:
+        types = [str(table.native.dtype)] * table.n_columns
+    names = table.column_names()
+    return [f"column {name!r} of type {one}" for name, one in zip(names, types)]
 
 
 def _type_name(dtype):
@@ -306,19 +294,14 @@ def _type_name(dtype):
 
 def _check_alike(schemas):
     """Raise where a partition has other columns than the first that has rows."""
-    names, types = first = next(schema for schema in schemas if schema is not None)
-    for number, found in enumerate(schemas):
-        if found in (None, first):
+    first = next(schema for schema in schemas if schema is not None)
+    for number, schema in enumerate(schemas):
+        if schema in (None, first):
             continue
-        with _naming(number):
-            if found[0] != names:
-                raise ValueError(
-                    f"it has the columns {found[0]!r:.200}, but the first one has "
-                    f"{names!r:.200}. All partitions must have the same columns."
-                )
-            e = next(e for e, own in enumerate(found[1]) if own != types[e])
-            raise ValueError(
-                f"column {names[e]!r} has the type {found[1][e]}, but that of the "
-                f"first one is {types[e]}. Use X.astype or, for levels, "
-                "X.categorize() to give all partitions one type."
-            )
+        pairs = zip_longest(schema, first, fillvalue="no column")
+        own, right = next(pair for pair in pairs if pair[0] != pair[1])
+        raise ValueError(
+            f"Partition {number} of X: it has {own}, where the first one has {right}. "
+            "All partitions must have the same columns. Use X.astype or, for levels, "
+            "X.categorize() to give them the same types."
+        )

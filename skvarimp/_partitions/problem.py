@@ -11,14 +11,10 @@ from itertools import chain
 
 import numpy as np
 
-from skvarimp._data.statistics import Units
+from skvarimp._data.statistics import Units, divided
 from skvarimp._data.table import stacked
 from skvarimp._data.validation import check_target
-from skvarimp._measures.problem import (
-    Problem,
-    compared_with,
-    make_problem,
-)
+from skvarimp._measures.problem import Problem, compared_with, make_problem
 from skvarimp._partitions.errors import extend_errors
 from skvarimp._partitions.passes import sent
 from skvarimp._response.grid import Moves
@@ -29,7 +25,6 @@ from skvarimp._response.rows import Rows
 from skvarimp._response.walk import run_walk, sample_of
 from skvarimp._running.tasks import Progress
 
-MOST_TARGETS = 2**16  # different targets that are told apart
 MOVED_ROWS = 1000  # that show how far importances move with the donors
 N_SAMPLES = 24  # of the donors: the error of that is known to 15%
 
@@ -87,9 +82,16 @@ class PartitionedProblem(Problem):
     @cached_property
     def targets(self):
         # what is wrong with any y is no fault of one partition
-        compared_with(self.model, lambda: self.y, self.base)
-        found = self._passed(_targets)
-        return [(one.values, one.weights / one.weights.sum()) for one in found]
+        compared = compared_with(self.model, lambda: self.y, self.base)
+        bins = [_edges(targets) for targets in compared]
+        sums, ends = self._passed(_binned, bins)
+        lowest, highest = np.array(list(ends.values())).transpose(1, 2, 0)
+        targets = []
+        for o, (edges, (weights, above)) in enumerate(zip(bins, sums)):
+            means = edges + divided(above, weights)
+            values = np.array([lowest[o].min(), *means, highest[o].max()])
+            targets.append((values, np.pad(weights / weights.sum(), 1)))
+        return targets
 
     def mean_loss(self, loss):
         return float(self._passed(_loss, loss) / self.partitions.weight)
@@ -111,27 +113,26 @@ class PartitionedProblem(Problem):
     def _take_means(self, outcomes, features, requests):
         """Give outcomes of the donors the means over all rows, and their errors."""
         response, weight = self.response(features), self.partitions.weight
-        deviations = iter(_deviations(self, response, features, requests))
-        asked = self, response.asks_model, features, requests
-        found = iter(self._passed(_walk_of_part, *asked))
+        asked = response.asks_model, features, requests
+        found = zip(
+            _deviations(self, response, features, requests),
+            self._passed(_walk_of_part, self, *asked),
+        )
         walk = self.walk(response, features, requests)
-        for r, (request, of_request) in enumerate(zip(requests, outcomes)):
-            means = _means_of(request).reductions
+        for request, of_request in zip(requests, outcomes):
             for reduction, scale, outcome in zip(
                 request.reductions, request.scales, of_request
             ):
-                if reduction not in means:
+                if not _is_mean(reduction, request):
                     continue
-                extend_errors(outcome, next(deviations), self)
-                sums, curves = next(found)
+                deviations, (sums, curves) = next(found)
+                extend_errors(outcome, deviations, self)
                 outcome.importances = sums / weight
                 for e, curve in enumerate(curves):
                     outcome.curves[e] = curve / weight
-                if isinstance(reduction, PartialDependence):
-                    moves = [
-                        walk.moves[r * len(features) + e] for e in range(len(features))
-                    ]
-                    _take_spread(outcome, reduction, walk, moves, scale)
+                    move = self.move(features[e], request)
+                    spread = _spread(outcome.curves[e], reduction, move, walk, scale)
+                    outcome.importances[e] = spread / scale
 
     def joined(self, part):
         """The donors, and below them the rows of a partition, as a problem."""
@@ -143,28 +144,30 @@ class PartitionedProblem(Problem):
         )
 
 
-def _means_of(request, n_rows=None):
-    """A request for importances, or curves that they follow from, that are row means.
+def _is_mean(reduction, request):
+    """Whether importances are means over rows, or follow from curves that are.
 
-    Within subgroups, to which only donors belong, there are none. With `n_rows`, of so
-    many rows, of which no error is asked.
+    Within subgroups, to which only donors belong, they are not.
     """
-    reductions, scales = [], []
-    for reduction, scale in zip(request.reductions, request.scales):
-        of_curve = isinstance(reduction, PartialDependence)
-        if callable(request.grid) or not (of_curve or isinstance(reduction, RowMean)):
-            continue
-        if of_curve and n_rows is not None:
-            reduction = type(reduction).over(reduction.statistic, n_rows, 1)
-        reductions.append(reduction)
-        scales.append(scale)
-    return replace(request, reductions=reductions, scales=scales)
+    of_rows = isinstance(reduction, PartialDependence | RowMean)
+    return of_rows and not callable(request.grid)
 
 
 def _asked(requests, n_rows):
-    """The requests of such means of so many rows, without those that have none."""
-    asked = [_means_of(request, n_rows) for request in requests]
-    return [request for request in asked if request.reductions]
+    """The requests of such means of so many rows, of which no error is asked."""
+    asked = []
+    for request in requests:
+        found = replace(request, reductions=[], scales=[])
+        for reduction, scale in zip(request.reductions, request.scales):
+            if not _is_mean(reduction, request):
+                continue
+            if isinstance(reduction, PartialDependence):
+                reduction = type(reduction).over(reduction.statistic, n_rows, 1)
+            found.reductions.append(reduction)
+            found.scales.append(scale)
+        if found.reductions:
+            asked.append(found)
+    return asked
 
 
 def _deviations(problem, response, features, requests):
@@ -237,12 +240,10 @@ def _outcomes(walk, moves, rows, weights, y):
     return list(chain.from_iterable(run_walk(replace(walk, moves=moves, rows=some))))
 
 
-def _take_spread(outcome, reduction, walk, moves, scale):
-    """Set the importances of features, each with its move, to those of their curves."""
-    for e, (move, curve) in enumerate(zip(moves, outcome.curves)):
-        sample = sample_of(walk, [move], scale)
-        spread = reduction.for_kind(move.categorical).spread(curve[np.newaxis], sample)
-        outcome.importances[e] = spread[0] / scale
+def _spread(curve, reduction, move, walk, scale):
+    """The unscaled importance, (n_outputs,), that follows from a feature's curve."""
+    sample = sample_of(walk, [move], scale)
+    return reduction.for_kind(move.categorical).spread(curve[np.newaxis], sample)[0]
 
 
 def _walk_of_part(part, model, problem, asks_model, features, requests):
@@ -277,46 +278,31 @@ def _loss(part, model, loss):
     return part.weights @ loss_of_rows(loss, y, model.unmoved(part.table))
 
 
-@dataclass
-class Targets:
-    """Distinct numbers and their weights; many are joined with their neighbours.
+def _edges(targets):
+    """Where bins begin: at each of the targets; one bin is for those above, below."""
+    known = np.unique(targets)
+    return np.concatenate([known[:1], known, np.nextafter(known[-1:], np.inf)])
 
-    With the mean of each group in its place, Gini's mean difference loses the square of
-    a group's weight times the difference within it: 1e-9 of it or less.
 
-    Attributes
+def _binned(part, model, bins):
+    """Weights of the targets in bins, and sums of what they exceed the edges by; ends.
+
+    With the mean of each bin in place of its targets, Gini's mean difference loses the
+    square of a bin's weight times the difference within it: 1e-9 of it or less.
+
+    Parameters
     ----------
-    values, weights : ndarray of shape (n,)
+    part : Partition
+    model : Model
+    bins : list of ndarray of shape (n_bins,)
+        The edges of each output's bins.
     """
-
-    values: np.ndarray
-    weights: np.ndarray
-
-    def __add__(self, other):
-        values = np.concatenate([self.values, other.values])
-        weights = np.concatenate([self.weights, other.weights])
-        return Targets(values, weights).joined()
-
-    def joined(self):
-        """The same, ascending, with at most about `MOST_TARGETS` values."""
-        values, group = np.unique(self.values, return_inverse=True)
-        weights = np.bincount(group, self.weights)
-        if len(values) > MOST_TARGETS:
-            middle = np.cumsum(weights) - weights / 2
-            group = 1 + (middle * (MOST_TARGETS / weights.sum())).astype(np.intp)
-            group[0], group[-1] = 0, group[-1] + 1  # the ends stay as they are
-            first = np.flatnonzero(np.diff(group, prepend=-1))
-            sums = np.add.reduceat(weights * (values - values[0]), first)
-            weights = np.add.reduceat(weights, first)
-            values = values[0] + sums / weights
-        return Targets(values, weights)
-
-
-def _targets(part, model):
-    n_rows = len(part.weights)
-    target = partial(check_target, part.y, n_rows)
-    base = model.unmoved(part.table)
-    return [
-        Targets(of_one, part.weights).joined()
-        for of_one in compared_with(model, target, base)
-    ]
+    target = partial(check_target, part.y, len(part.weights))
+    compared = compared_with(model, target, model.unmoved(part.table))
+    sums = []
+    for values, edges in zip(compared, bins):
+        bin_of_row = np.searchsorted(edges[1:], values, side="right")
+        above = part.weights * (values - edges[bin_of_row])
+        both = [np.bincount(bin_of_row, w, len(edges)) for w in (part.weights, above)]
+        sums.append(np.array(both))
+    return sums, {part.number: (compared.min(axis=1), compared.max(axis=1))}

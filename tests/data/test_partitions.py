@@ -37,7 +37,7 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
-from skvarimp._partitions import partitions, problem
+from skvarimp._partitions import partitions
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -437,18 +437,28 @@ def test_known_models_as_black_boxes(model, few_donors, numbers):
             np.testing.assert_allclose(known, asked, rtol=rtol, atol=rtol * size)
 
 
-def test_the_scale_is_that_of_all_rows(few_donors, numbers, monkeypatch):
-    """Also with neighbouring targets joined: it loses the square of their share."""
+def test_the_scale_is_that_of_all_rows(few_donors, numbers):
+    """Targets next to a donor's are joined: 150 times their share^2 times their range.
+
+    One that no donor has, below or above all of theirs, is kept apart.
+    """
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
-    expected = clone(MEASURES[0]).fit(model, X, y, sample_weight=weight)
-    rows, target, weights = map(in_parts, (X, y, weight))
-    for most, rtol in ((2**16, 1e-12), (100, 3e-4)):
-        monkeypatch.setattr(problem, "MOST_TARGETS", most)
+    positive = np.flatnonzero(weight)
+    random = np.random.default_rng(0)
+    donors = random.choice(len(positive), N_DONORS, replace=False)
+    lone = np.arange(len(X)) == np.delete(positive, donors)[0]
+    joined = N_DONORS * (1 / N_DONORS) ** 2 * (np.ptp(y) / N_DONORS) / y.std()
+    cases = (y, joined), (np.rint(y / 5), 1e-12), (lone, 1e-12), (~lone, 1e-12)
+    for given, rtol in cases:
+        expected = clone(MEASURES[0]).fit(model, X, given, sample_weight=weight)
+        rows, target, weights = map(in_parts, (X, given, weight))
         found = clone(MEASURES[0]).fit(model, rows, target, sample_weight=weights)
         assert found.scale_ == pytest.approx(expected.scale_, rel=rtol)
-        fit = found.goodness_of_fit_, expected.goodness_of_fit_
-        assert fit[0] == pytest.approx(fit[1], rel=rtol)
+        if given.dtype != bool:
+            fit = found.goodness_of_fit_, expected.goodness_of_fit_
+            assert fit[0] == pytest.approx(fit[1], rel=rtol)
+    rows, target, weights = map(in_parts, (X, y, weight))
     ends = clone(MEASURES[2]).fit(model, rows, target, sample_weight=weights)
     assert ends.scale_ == pytest.approx(np.ptp(y[weight > 0]), rel=1e-14)
     loss = clone(MEASURES[6]).fit(model, rows, target, sample_weight=weights)
@@ -691,15 +701,13 @@ def test_unlike_partitions_are_named(frame):
     measure = SensitivityImportance(scale=None)
     levels = last.assign(kind=last["kind"].cat.remove_categories(["w"]))
     for odd, message in (
-        (last.drop(columns="c"), "Partition 1 of X: it has the columns"),
-        (last.rename(columns={"c": "z"}), "Partition 1 of X: it has the columns .*'z'"),
-        (last.astype({"a": "float32"}), "column 'a' has the type float32"),
-        (
-            levels,
-            "Partition 1 of X: column 'kind' has the type category with the levels",
-        ),
+        (last.drop(columns="c"), "column 'd' of type float64, where .* column 'c' of"),
+        (last.drop(columns="flag"), "no column, where .* column 'flag' of type bool"),
+        (last.rename(columns={"c": "z"}), "column 'z' of type float64, where .* 'c' "),
+        (last.astype({"a": "float32"}), "column 'a' of type float32, where .* float64"),
+        (levels, "column 'kind' of type category with the levels .*'u', 'v'.*, where"),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=f"Partition 1 of X: it has {message}"):
             measure.fit(model, of_parts(first, odd))
 
 
