@@ -51,6 +51,13 @@ from skvarimp._measures.scorers.proxies import (
     PredictionProxy,
     Responses,
 )
+from skvarimp._measures.scorers.resamples import AllRows
+from skvarimp._measures.scorers.sample_scores import (
+    CLOSE,
+    OF_MEANS,
+    OF_OTHER_OUTPUTS,
+    scores_by_formula,
+)
 from skvarimp._response.grid import Move
 from skvarimp._running.memory import HELD, even_slices
 from skvarimp._running.private_sklearn import check_arguments
@@ -120,9 +127,10 @@ def permutation_importance(
     -----
     The same int `random_state` gives the same permutations, so that `importances`
     equal scikit-learn's to rounding. For models with a fast response and scorers given
-    by name, all columns and shuffles are served together as far as memory allows. With
-    other scorers, or `max_samples` below the number of rows, everything is computed as
-    by scikit-learn.
+    by name, all columns and shuffles are served together as far as memory allows, and
+    accuracy, log loss and errors of regression are computed for all shuffles of a
+    column at once. With scorers that are not scikit-learn's, or `max_samples` below the
+    number of rows, everything is computed as by scikit-learn.
 
     Examples
     --------
@@ -154,11 +162,16 @@ def permutation_importance(
     responses = Responses(estimator, table, features)
     donors = _shuffles(seed, table.n_samples, n_repeats)
     # one worker scores all columns, which may then share their work
-    smooth, together = names <= SMOOTH, effective_n_jobs(n_jobs) == 1
+    smooth, together = {*names.values()} <= SMOOTH, effective_n_jobs(n_jobs) == 1
     baseline = scorer(estimator, X, y, **weight)
     scores = Parallel(n_jobs=n_jobs)(
         delayed(_scores)(
-            Permuted(responses, column, donors, smooth, together), scorer, X, y, weight
+            Permuted(responses, column, donors, smooth, together),
+            names,
+            scorer,
+            X,
+            y,
+            weight,
         )
         for column in range(table.n_columns)
     )
@@ -170,15 +183,21 @@ def permutation_importance(
     }
 
 
+ALONE = ""  # stands for the name of a single scorer
+
+
 def _scorer_names(scoring, estimator):
-    """Names of scikit-learn's own scorers, which look at predictions only, or None."""
-    if isinstance(scoring, dict):
-        scoring = list(scoring.values())
-    if not isinstance(scoring, list | tuple):
-        scoring = [scoring]
+    """Names of scikit-learn's own scorers, which look at predictions only, or None.
+
+    By what the caller calls them, as a dict.
+    """
+    if isinstance(scoring, list | tuple):
+        scoring = {name: name for name in scoring}
+    if not isinstance(scoring, dict):
+        scoring = {ALONE: scoring}
     own = OWN_SCORES.get(getattr(type(estimator), "score", None))
-    names = [own if name is None else name for name in scoring]
-    return set(names) if all(isinstance(name, str) for name in names) else None
+    names = {given: own if name is None else name for given, name in scoring.items()}
+    return names if all(isinstance(name, str) for name in names.values()) else None
 
 
 def _takes_all(max_samples, X):
@@ -202,9 +221,44 @@ def _shuffles(seed, n_samples, n_repeats):
     return np.array(result)
 
 
-def _scores(permuted, scorer, X, y, weight):
+def _scores(permuted, names, scorer, X, y, weight):
     """The score, or a dict of scores, of each repeat of a permuted column."""
-    return list(permuted.scores(lambda model: scorer(model, X, y, **weight)))
+    one_by_one = permuted.scores(lambda model: scorer(model, X, y, **weight))
+    first = next(one_by_one)
+    of_names = first if isinstance(first, dict) else {ALONE: first}
+    found = _by_formulas(permuted, names, of_names, y, **weight)
+    if found is None:
+        return [first, *one_by_one]
+    if not isinstance(first, dict):
+        return found[ALONE].tolist()
+    return [dict(zip(found, of_repeat)) for of_repeat in zip(*found.values())]
+
+
+def _by_formulas(permuted, names, first, y, sample_weight=None):
+    """Name -> scores of all repeats; None unless formulas give those of the first.
+
+    The scorer has checked all but the other outputs when it scored the first repeat.
+    """
+    if not OF_MEANS.keys() >= {*names.values()} or not permuted.is_finite():
+        return None
+    y, found = np.asarray(y), {}
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight)
+    for given, name in names.items():
+        outputs = permuted.known.get(OF_MEANS[name])
+        if not isinstance(outputs, np.ndarray):
+            return None
+        try:
+            scores = scores_by_formula(
+                name, permuted, y, OF_MEANS[name], outputs, AllRows(weights)
+            )
+        except OF_OTHER_OUTPUTS:
+            return None
+        served = np.shape(scores) == (len(outputs),) and np.isfinite(scores).all()
+        if not (served and np.isclose(scores[0], first[given], **CLOSE)):
+            return None
+        # equal outputs have equal scores, as by the scorer
+        found[given] = first[given] + (scores - scores[0])
+    return found
 
 
 def _lost(baseline, scores):

@@ -149,6 +149,39 @@ def test_every_scorer(name):
     assert served or name.endswith("_samples")
 
 
+def test_repeats_are_scored_together(monkeypatch):
+    """scikit-learn's score, most of whose time are checks, is asked once a column."""
+    calls, plain = [], sklearn.metrics.r2_score
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return plain(*arguments, **options)
+
+    monkeypatch.setattr("sklearn.metrics.r2_score", counted)
+    model = Ridge().fit(X, Y)
+    ours.permutation_importance(model, X, Y, n_repeats=20, random_state=0)
+    assert len(calls) == 1 + X.shape[1]
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["even", "weighted"])
+def test_scores_that_are_set_by_definition(weights):
+    """A target without variance has an r2 of 0 or 1, and no column moves it."""
+    y = np.column_stack([Y, np.full(90, 0.1)])
+    model = Ridge().fit(X, y)
+    how = {"n_repeats": 4, "random_state": 0, "sample_weight": weights}
+    for scoring in ("r2", ["explained_variance", "neg_root_mean_squared_error"]):
+        expected, found = (
+            module.permutation_importance(model, X, y, scoring=scoring, **how)
+            for module in (original, ours)
+        )
+        if scoring == "r2":
+            found, expected = {"r2": found}, {"r2": expected}
+        for name, of_name in expected.items():
+            np.testing.assert_allclose(
+                found[name].importances, of_name.importances, rtol=1e-9, atol=1e-9
+            )
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "y"), half(MODELS[::-1]))
 def test_partial_dependence(model, y):

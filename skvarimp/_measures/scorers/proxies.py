@@ -35,6 +35,7 @@ class Responses:
         self.estimator, self.table, self.features = estimator, table, features
         self.reads = reads
         self._known, self._served = Memo(most=np.inf), Memo()
+        self._n_axes = Memo(most=np.inf)
 
     def of(self, method):
         """The rows watched by a method, and the response; None where there is none."""
@@ -43,6 +44,14 @@ class Responses:
     def made(self, method):
         """The response by a method if a score was found by it; else None."""
         return self.of(method)[1] if method in self._known else None
+
+    def n_axes(self, method):
+        """How many axes the model's own output has."""
+
+        def ask():
+            return np.ndim(getattr(self.estimator, method)(self.table.take([0]).native))
+
+        return self._n_axes.get(method, ask)
 
     def _made(self, method):
         if not self.reads:
@@ -299,11 +308,8 @@ class Permuted(PredictionProxy):
         if labels:
             return lists[0][found.argmax(axis=0)]
         outputs = np.moveaxis(found, 0, -1)  # (n_repeats, n_samples, n_outputs)
-        if len(found) > 1:
-            return outputs
-        first_row = self._responses.table.take(np.arange(1)).native
-        asked = getattr(self._estimator, method)(first_row)
-        return found[0] if np.ndim(asked) == 1 else outputs
+        one_axis = len(found) == 1 and self._responses.n_axes(method) == 1
+        return found[0] if one_axis else outputs
 
     def _asked(self, method):
         """The model's own output for each repeat, several repeats at a time."""

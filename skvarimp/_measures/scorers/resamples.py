@@ -140,6 +140,22 @@ def orders(lost):
     return np.stack([2.0 * (sample - opposite), 8.0 * (sample + opposite)])
 
 
+class AllRows:
+    """All rows as the only sample, each counted by its weight.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+    """
+
+    def __init__(self, weights):
+        self.shares = weights / weights.sum()
+
+    def mean(self, values):
+        """Means over the rows, (...), of values (..., n_rows)."""
+        return np.sum(values * self.shares, axis=-1)  # equal values have equal means
+
+
 @dataclass
 class Weighting:
     """Shuffled tables in some samples.

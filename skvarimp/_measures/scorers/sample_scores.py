@@ -159,8 +159,8 @@ class ByFormula(SampleScores):
             try:
                 one_repeat = {method: of[np.newaxis] for method, of in known.items()}
                 _, found = self._scores(one_repeat, own[np.newaxis], counts)
-            except (ValueError, TypeError, IndexError, AttributeError):
-                return False  # it is one of other outputs
+            except OF_OTHER_OUTPUTS:
+                return False
             if np.shape(found) != (1, 2) or not np.allclose(found, asked, **CLOSE):
                 return False
         return True
@@ -174,20 +174,46 @@ class ByFormula(SampleScores):
         ((method, moved),), y = known.items(), np.asarray(self.scorer.y)
         both = np.stack([np.broadcast_to(self.known[method], moved.shape), moved])
         weighting = Weighting(counts, donors, self.weights)
-        with np.errstate(all="ignore"):  # a class that no row is given, say
-            if self.formula in OF_TIMES:
-                return OF_TIMES[self.formula](y, both, weighting)
-            if self.formula in OF_PREDICTIONS:
-                return OF_PREDICTIONS[self.formula](y, both, weighting.mean)
-            estimator = self.scorer.problem.model.estimator
-            if y.ndim == 1:
-                classes = estimator.classes_
-                if method == "predict":
-                    both = _codes(both.ravel(), classes).reshape(both.shape)
-                y = _codes(y, classes)
-            elif self.formula not in OF_LABELS:
-                raise TypeError("a formula of one label per row")
-            return OF_CLASSES[self.formula](y, both, weighting)
+        estimator = self.scorer.problem.model.estimator
+        return scores_by_formula(self.formula, estimator, y, method, both, weighting)
+
+
+def scores_by_formula(formula, estimator, y, method, outputs, weighting):
+    """Scores of a model's outputs, (..., n_samples).
+
+    Parameters
+    ----------
+    formula : str
+        See `formula_of`.
+    estimator : object
+        Fitted.
+    y : ndarray of shape (n_rows,) or (n_rows, n_columns)
+    method : str
+        That gave the outputs.
+    outputs : ndarray of shape (..., n_rows) or (..., n_rows, n_outputs)
+    weighting : Weighting or AllRows
+
+    Raises
+    ------
+    OF_OTHER_OUTPUTS
+        Where the formula is one of other outputs.
+    """
+    with np.errstate(all="ignore"):  # a class that no row is given, say
+        if formula in OF_TIMES:
+            return OF_TIMES[formula](y, outputs, weighting)
+        if formula in OF_PREDICTIONS:
+            return OF_PREDICTIONS[formula](y, outputs, weighting.mean)
+        if y.ndim == 1:
+            classes = estimator.classes_
+            if method == "predict":
+                outputs = _codes(outputs.ravel(), classes).reshape(outputs.shape)
+            y = _codes(y, classes)
+        elif formula not in OF_LABELS:
+            raise TypeError("a formula of one label per row")
+        return OF_CLASSES[formula](y, outputs, weighting)
+
+
+OF_OTHER_OUTPUTS = ValueError, TypeError, IndexError, AttributeError
 
 
 def shuffled(known):
@@ -490,6 +516,10 @@ OF_CLASSES = {
     "roc_auc": _area,
     "roc_auc_ovr": _mean_of_classes(_area),
 }
+# Formulas that take means alone, and the method whose outputs they take. Their scorers
+# have no warnings of the outputs.
+OF_MEANS = dict.fromkeys(OF_PREDICTIONS, "predict")
+OF_MEANS |= dict.fromkeys(["neg_brier_score", "neg_log_loss"], "predict_proba")
 OF_CLASSES |= {kind: _ratio(kind, "binary") for kind in RATIOS}
 # Those that take several labels per row, too.
 OF_LABELS = {
