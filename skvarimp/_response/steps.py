@@ -245,27 +245,6 @@ class Steps:
             sums[o, :, 0] += np.bincount(groups, first * weights, n_groups)
         return np.cumsum(sums, axis=2, out=sums)
 
-    def at(self, cells):
-        """d at some cells of each row.
-
-        Parameters
-        ----------
-        cells : ndarray of shape (n_times, n_rows)
-
-        Returns
-        -------
-        ndarray of shape (n_outputs, n_times, n_rows)
-        """
-        result = np.empty((len(self.first), *cells.shape))
-        for chunk in self.chunks():
-            part = self.part(chunk)
-            own = np.arange(part.n_rows)
-            steps = part.rows * self.n_cells + part.positions
-            asked = own * self.n_cells + cells[:, chunk]
-            piece = np.searchsorted(steps, asked, side="right") - part.starts[:-1]
-            result[:, :, chunk] = part.pieces()[1][:, own, piece]
-        return result
-
     def dense(self):
         """d itself, (n_outputs, n_rows, n_cells)."""
         return self.by_group(np.ones(self.n_rows), np.arange(self.n_rows), self.n_rows)

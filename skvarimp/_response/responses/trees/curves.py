@@ -246,8 +246,6 @@ class PartCells:
 
     Attributes
     ----------
-    cell_of : ndarray of shape (n_cells_of_parts,)
-        The cell, among those of all rows, of each cell of the parts.
     of_value : ndarray of shape (n_values,)
         The cell of the parts of each of the move's values.
     """
@@ -256,8 +254,7 @@ class PartCells:
         self.n_cells, self.of_row = n_cells, move.parts.of_row
         key = move.parts.of_cell * n_cells + cell_of_value
         self._key, self.of_value = np.unique(key, return_inverse=True)
-        part, cell = np.divmod(self._key, n_cells)
-        self.cell_of = cell.astype(np.int32)
+        part = self._key // n_cells
         self.bounds = np.searchsorted(part, np.arange(len(move.parts.bounds)))
         self._codes = move.codes
 

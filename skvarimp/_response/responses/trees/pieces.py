@@ -43,6 +43,8 @@ class TreeMove:
         Codes of the cells.
     n_cells : int
         Number of cells on the way down the trees.
+    cell_on_way : ndarray of shape (n_values,)
+        Which of these each value is in.
     parts : PartCells or None
         Where rows move through the values of their own part only: the cells that
         curves are reduced over are then those of the parts.
@@ -59,11 +61,11 @@ class TreeMove:
         self.table = table
         self.used, cells = _numbered(codes[:, 0])
         self.n_cells, self.parts = len(self.used), None
+        self.cell_on_way = self.cell_of_value = cells
         if move.parts is not None:
             self.parts = PartCells(move, cells, self.n_cells)
-            cells = self.parts.of_value
-        self.cell_of_value = cells.astype(np.min_scalar_type(int(cells.max())))
-        self.cells = Cells.of(move).joined(cells)
+            self.cell_of_value = self.parts.of_value
+        self.cells = Cells.of(move).joined(self.cell_of_value)
 
     @cached_property
     def edges(self):
@@ -88,17 +90,16 @@ class TreeMove:
 
     def first_values(self):
         """The first grid value of each cell on the way down the trees."""
-        values = first_of_each(self.cell_of_value)
-        return (
-            values if self.parts is None else values[first_of_each(self.parts.cell_of)]
-        )
+        return first_of_each(self.cell_on_way)
 
 
 def _numbered(codes):
     """np.unique(codes, return_inverse=True) of small whole numbers, without a sort."""
     present = np.zeros(int(codes.max()) + 1, dtype=bool)
     present[codes] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[codes]
+    used = np.flatnonzero(present)
+    numbers = np.cumsum(present) - 1
+    return used, numbers.astype(np.min_scalar_type(len(used)))[codes]
 
 
 def first_of_each(cell_of_value):
@@ -286,6 +287,28 @@ class TreeGrids:
 
         *places, moved = curves
         return Curves(*places, linked(moved, rows, asked))
+
+    def at(self, curves, cells):
+        """Yield the curves of each member at values of its rows' own.
+
+        Parameters
+        ----------
+        curves : Curves
+        cells : ndarray of shape (n_members, n_times, n_rows)
+            Values of the members' moves.
+
+        Yields
+        ------
+        ndarray of shape (n_outputs, n_times, n_rows)
+            The response moved minus unmoved.
+        """
+        begins, ends, _, first_cells, moved = curves
+        n_most = max(first.n_cells for first in self.firsts)
+        keys = np.arange(begins.size).reshape(begins.shape) * n_most
+        of_pieces = keys.ravel().repeat((ends - begins).ravel()) + first_cells
+        for member, strip, values in zip(self.members, self.strip_of, cells):
+            asked = keys[:, strip] + member.cell_on_way[values]
+            yield moved[:, np.searchsorted(of_pieces, asked, side="right") - 1]
 
     def some_curves(self, curves, some, rows):
         """The curves of some members, over the cells that each row moves through.

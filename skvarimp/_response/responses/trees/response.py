@@ -223,11 +223,9 @@ class TreeResponse(Response):
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
         plan = TreeGrids(self, members)
         for part, curves in plan.curves_of(rows, moves):
-            for m, member in enumerate(members):
-                steps = plan.steps(curves, m, rows.index)
-                moved = steps.at(member.cell_of_value[cells[m, :, part]])
-                moved += rows.base[:, np.newaxis, part]
-                result[m, :, :, part] = settled(moved, self.gap)
+            base = rows.base[:, np.newaxis, part]
+            for m, moved in enumerate(plan.at(curves, cells[:, :, part])):
+                result[m, :, :, part] = settled(base + moved, self.gap)
         return result
 
     def steps(self, table, move):
