@@ -21,7 +21,7 @@ import numpy as np
 import sklearn.inspection
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -362,8 +362,12 @@ def partial_dependence(
     # scikit-learn refuses labels
     if response is None or problem.model.kind == "label":
         return function(**given)
-    stand_in = {"estimator": _Unmoved(estimator, table), "method": "brute"}
-    result = function(**given | stand_in)
+    # scikit-learn checks its input at a point, and makes the grid
+    point = _first_point(features, table, feature.columns)
+    unmoved = {"estimator": _Unmoved(estimator, table), "custom_values": point}
+    function(**given | unmoved | {"method": "brute"})
+    zero = {"estimator": _Zero(), "response_method": "auto"}
+    result = function(**given | zero | {"method": "brute"})
     if any(values.dtype.kind not in "fiu" for values in result.grid_values):
         return function(**given)
     grid = cartesian(result.grid_values).astype(np.float64)
@@ -374,7 +378,7 @@ def partial_dependence(
     found = _curves_on(grid, problem, response, feature, kind, sample_weight)
     for name, numbers in zip(("average", "individual"), found):
         if name in result:
-            result[name] = numbers.reshape(result[name].shape)
+            result[name] = numbers.reshape(-1, *result[name].shape[1:])
     return result
 
 
@@ -391,6 +395,12 @@ def _moved_feature(features, table):
     if len(set(columns)) < len(columns) or not takes_numbers:
         return None
     return Feature("moved", columns, len(columns) > 1)
+
+
+def _first_point(features, table, columns):
+    """A grid of the first row's values: scikit-learn's `custom_values`."""
+    given = [features] if isinstance(features, str | Integral) else features
+    return {f: table.column(j)[:1] for f, j in zip(given, columns)}
 
 
 def _as_arrays(estimator, X, features, feature_names, custom_values):
@@ -441,23 +451,37 @@ class _OfFrames(PredictionProxy):
 
 
 class _Unmoved(PredictionProxy):
-    """Stands for a fitted estimator where scikit-learn makes a grid and checks input.
+    """Stands for a fitted estimator where scikit-learn checks its input.
 
     Whatever the rows, its outputs are those of the first row of X, a `Table`.
     """
 
     def __init__(self, estimator, table):
         super().__init__(estimator)
-        self._first, self._known = table.take(np.arange(1)).native, {}
+        self._first = table.take(np.arange(1)).native
 
     def output(self, method, X):
         """The first row's, as often as X has rows."""
-        if method not in self._known:  # scikit-learn asks at each point of the grid
-            self._known[method] = getattr(self._estimator, method)(self._first)
-        return np.repeat(self._known[method], X.shape[0], axis=0)
+        of_first = getattr(self._estimator, method)(self._first)
+        return np.repeat(of_first, X.shape[0], axis=0)
 
     def __sklearn_is_fitted__(self):
         check_is_fitted(self._estimator)
+        return True
+
+
+class _Zero(RegressorMixin, BaseEstimator):
+    """A model that costs nothing where only scikit-learn's grid is wanted."""
+
+    def fit(self, X, y):
+        """Nothing to learn."""
+        return self
+
+    def predict(self, X):
+        """Zeros."""
+        return np.zeros(X.shape[0])
+
+    def __sklearn_is_fitted__(self):
         return True
 
 

@@ -303,6 +303,21 @@ def test_curves_from_fast_responses():
         VotingRegressor.predict = plain
 
 
+def test_a_model_is_checked_once_whatever_the_grid(monkeypatch):
+    """scikit-learn looks at a classifier's classes at each point, which takes long."""
+    model, asked, plain = LogisticRegression(), [], LogisticRegression.__sklearn_tags__
+    model.fit(X, HALVES)
+    monkeypatch.setattr(
+        LogisticRegression, "__sklearn_tags__", lambda m: asked.append(m) or plain(m)
+    )
+    counts = []
+    for resolution in (10, 40):
+        asked.clear()
+        ours.partial_dependence(model, X, [0], grid_resolution=resolution)
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", [{"working_memory": 1e-3}, {}])
 def test_columns_served_together_or_one_by_one(how):
