@@ -2,8 +2,8 @@
 
 Only the tables know frames and sparse formats. Frames go through narwhals. Rows that
 memory does not hold are known by `ROWS_APART`, a list with one class, or none: then no
-measure takes a Dask collection. Such rows have a `table` of some of them; `problem` is
-a `Problem`, and `fit_trees` fits the measure that asks no `Problem`.
+measure takes a Dask collection. Such rows have a `table` of some of them, a sample that
+is enough for most measures. `problem` and `fit_trees` are for those that ask all rows.
 """
 
 import numbers
@@ -36,7 +36,7 @@ ROWS_APART = []
 
 
 def as_table(X, feature_names=None):
-    """Wrap X: array, frame, SciPy sparse matrix or array.
+    """Wrap X: array, frame, SciPy sparse matrix or array; of rows apart, their table.
 
     Parameters
     ----------
@@ -47,6 +47,8 @@ def as_table(X, feature_names=None):
     """
     if isinstance(X, Table):
         table = X
+    elif are_apart(X):
+        table = X.table
     elif sparse.issparse(X) and X.ndim == 2:
         table = SparseTable(X)
     elif is_frame(X):
@@ -225,7 +227,7 @@ def check_in_memory(values, name):
 
     Also for one without partitions, such as those of xarray.
     """
-    if hasattr(values, "__dask_graph__") or are_apart(values):
+    if hasattr(values, "__dask_graph__"):
         raise TypeError(
             f"{name} must be in memory, got a Dask collection. Pass "
             f"{name.strip('`')}.compute()."

@@ -17,6 +17,7 @@ from skvarimp._data.statistics import mean_over_outputs
 from skvarimp._data.table import (
     check_features_seen,
     check_fitted,
+    in_partitions,
     resolve_columns,
     resolve_features,
     taken,
@@ -317,7 +318,9 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         """Keep what sentences say of the model and the rows."""
         self._model_name = model_in_words(estimator)
         self._n_samples, self._weighted = None, False
-        if X is None or (not hasattr(X, "__len__") and not hasattr(X, "shape")):
+        if X is None or in_partitions(X):  # whose rows are counted later
+            return
+        if not hasattr(X, "__len__") and not hasattr(X, "shape"):
             return
         shape = getattr(X, "shape", None)
         n = shape[0] if shape else len(X)

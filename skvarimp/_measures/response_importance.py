@@ -196,10 +196,10 @@ def _most_jobs(measures):
 
 
 def _fit_together(measures, estimator, X, y, sample_weight, groups):
+    table = as_table(X)
     if are_apart(X):
-        table, make = X.table, partial(X.problem, estimator)
+        make = partial(X.problem, estimator)
     else:
-        table = as_table(X)
         make = partial(make_problem, estimator, table, y, sample_weight, groups=groups)
     features = [m._set_features(table, m.features, estimator) for m in measures]
     for measure, own_features in zip(measures, features):

@@ -141,8 +141,8 @@ class Partitions:
     def taken(cls, measures, X, y, sample_weight, groups, feature_names=None):
         """What measures take in place of X, y, weights and groups in partitions.
 
-        All rows in memory, or the donors; for measures that take means over more rows
-        than those, the partitions with what was given for the donors.
+        All rows in memory, or where they are too many the partitions, with what was
+        given for the donors.
         """
         for measure in measures:
             if not _serves(measure):
@@ -151,12 +151,14 @@ class Partitions:
                     "the partitions of a Dask collection. Pass X.compute()."
                 )
         rows = cls(X, y, sample_weight, groups, feature_names)
-        if rows.chosen:
-            for measure in measures:
+        weights = rows.sample_weight
+        weighted = weights is not None and np.ptp(weights[weights > 0]) > 0
+        for measure in measures:
+            measure._n_samples, measure._weighted = rows.n_rows, bool(weighted)
+            if rows.chosen:
                 rows.check(measure)
-            if not any(isinstance(measure, FIRMImportance) for measure in measures):
-                return rows, rows.y, rows.sample_weight, rows.groups
-        return rows.table, rows.y, rows.sample_weight, rows.groups
+        X = rows if rows.chosen else rows.table
+        return X, rows.y, rows.sample_weight, rows.groups
 
     @property
     def share(self):

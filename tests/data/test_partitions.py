@@ -393,6 +393,7 @@ def test_all_rows_move_to_the_values_of_donors(few_donors, numbers):
                 found.importances_, expected, rtol=0, atol=1e-11 * size
             )
             assert f"{N_DONORS} of {len(X)} rows" in found.response_path_
+            assert f"on {len(X)} weighted rows" in found.result_.summary()
 
 
 class BlackBox:

@@ -338,9 +338,9 @@ class ImpurityImportance(BaseImportance):
         check_fitted(estimator)
         estimator = unwrapped(estimator)
         if isinstance(estimator, TransformedTargetRegressor):
-            for name, given in (("X", X), ("y", y)):  # the target is transformed here
-                check_in_memory(given, name)
+            check_in_memory(y, "y")  # which is transformed here
             inside, y = before_transformed_target(estimator, y)
+            X = None if X is None else as_table(X)
             self._fit(inside, X, y, sample_weight, tree_weights, groups)
             return
         self.association_ = self.surrogate_splits_ = None
