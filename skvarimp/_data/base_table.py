@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from skvarimp._running.memory import CACHE, slices
+from skvarimp._running.memory import CACHE, HELD, Memo, slices
 
 
 def column_names(names, n_columns):
@@ -232,6 +232,14 @@ class Table:
 
     def _factorized(self, j):
         return factorized(self.column(j))
+
+    def ascending(self, j):
+        """The values of a numeric column in ascending order, missing ones last."""
+        return self._ascending.get(j, lambda: np.sort(self.column(j)))
+
+    @cached_property
+    def _ascending(self):
+        return Memo(most=np.inf, most_bytes=8 * HELD)
 
 
 class ArrayTable(Table):

@@ -346,10 +346,14 @@ class Units:
     def error_and_skewness(self, influences):
         """Both `error` and `skewness`."""
         sums = self.weighted_sums(influences)
-        errors = self.error_of_sums(sums)
         if self.cubed_apart:
+            errors = self.error_of_sums(sums)
             return errors, self.skewness(influences, errors)
-        return errors, skewness_of(np.sqrt(self.inflation) * sums, errors)
+        size, scaled = _scaled(sums)
+        squares = scaled * scaled
+        total = squares.sum(axis=-1)
+        cubes = np.einsum("...i,...i->...", squares, scaled)
+        return np.sqrt(self.inflation * total) * size, divided(cubes, total**1.5)
 
     def error_of_sums(self, sums):
         """The same as `error` from sums of w_i psi_i over whole units, (..., any)."""
@@ -365,9 +369,14 @@ def root_of_squares(values):
 
     Values are scaled before they are squared, so that no square vanishes or overflows.
     """
-    size = np.abs(values).max(axis=-1, initial=0.0)
-    scaled = values / np.where(size > 0, size, 1.0)[..., np.newaxis]
+    size, scaled = _scaled(values)
     return size * np.sqrt(np.einsum("...i,...i->...", scaled, scaled))
+
+
+def _scaled(values):
+    """The largest size of values along the last axis, and the values divided by it."""
+    size = np.abs(values).max(axis=-1, initial=0.0)
+    return size, values / np.where(size > 0, size, 1.0)[..., np.newaxis]
 
 
 def t_quantile(probability, freedom):

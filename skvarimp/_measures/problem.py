@@ -291,6 +291,7 @@ class Problem:
         compared = compared_with(self.model, lambda: self.y, self.base)
         return [(values, self.weights) for values in compared]
 
+    @cached_property
     def goodness_of_fit(self):
         """Huh & Lee's GoFit, 1 - sum|y - f| / sum|y - med y|; None where undefined."""
         try:

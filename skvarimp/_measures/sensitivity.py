@@ -281,7 +281,7 @@ default=None
         scale = without_outputs(outcome, scale)
         self._store_outcome(plan, outcome)
         self.scale_ = float(scale[0]) if len(scale) == 1 else scale
-        self.goodness_of_fit_ = plan.problem.goodness_of_fit()
+        self.goodness_of_fit_ = plan.problem.goodness_of_fit
 
     def _highest(self):
         """By the range of the predictions; moved rows may reach further.

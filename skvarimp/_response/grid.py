@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skvarimp._data.base_table import is_missing, side_by_side
+from skvarimp._data.base_table import begins_value, is_missing, side_by_side
 from skvarimp._data.statistics import distinct_masses, equal_bins
 from skvarimp._data.table import Feature, check_known
 from skvarimp._running.memory import working_bytes
@@ -313,8 +313,9 @@ def distinct_values(table, weights, feature):
     if column is None or column.dtype.kind == "O" or np.any(weights != weights[0]):
         move = make_move(table, weights, feature, "all")
         return move.values, move.probabilities
-    values, counts = distinct_masses(column, weights)
-    return values, counts / len(column)
+    ascending = table.ascending(feature.columns[0])
+    first = np.flatnonzero(begins_value(ascending))
+    return ascending[first], np.diff(first, append=len(column)) / len(column)
 
 
 def _summary(column, weights, feature, grid, whole):

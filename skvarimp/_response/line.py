@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from skvarimp._data.base_table import begins_value
 from skvarimp._data.statistics import running_sums
 from skvarimp._response.basis import Basis, absolute, relative
 from skvarimp._response.mean_curves import flatness
@@ -88,6 +89,11 @@ class StraightLines(Basis):
     def ascending(self):
         """The values of t in ascending order."""
         return self.by_value(self.t)
+
+    @cached_property
+    def begins_value(self):
+        """Where `ascending` of the first output begins a new value, (b, k)."""
+        return begins_value(self.ascending[:, 0])
 
     def by_value(self, numbers):
         """Numbers of the cells in the order of t, (n_features, n_outputs, n_cells)."""

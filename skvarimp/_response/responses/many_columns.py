@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skvarimp._data.base_table import begins_value
 from skvarimp._data.statistics import Units
 from skvarimp._data.table import ArrayTable, SparseTable
 from skvarimp._response.line import StraightLines
@@ -29,10 +28,15 @@ def lines_serve(walk, reductions, grid):
     by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
     if by_row and isinstance(walk.rows.table, SparseTable):
         return False
-    # the direction of a line is the same on any grid
-    if all(type(r) is Range or r == MeanCurve() for r in reductions):
+    if _take_ends(reductions):
         return grid in {"all", "equidistant", "deciles"}  # from smallest to largest
     return grid == "all" and all(r.needs != "values" for r in reductions)
+
+
+def _take_ends(reductions):
+    """Whether the ends of each column's values are enough for lines."""
+    # the direction of a line is the same on any grid
+    return all(type(r) is Range or r == MeanCurve() for r in reductions)
 
 
 def line_batches(table, columns):
@@ -66,8 +70,10 @@ def line_batches(table, columns):
         start = stop
 
 
-def values_of(table, columns, weights):
+def values_of(table, columns, weights, ascending=False):
     """Values of some columns, equally many of each.
+
+    Of dense tables they are those of the rows, or `ascending` where all weigh the same.
 
     Returns
     -------
@@ -76,7 +82,9 @@ def values_of(table, columns, weights):
     """
     if isinstance(table, SparseTable):
         return _stored(table.csc, columns, weights)
-    if isinstance(table, ArrayTable):
+    if ascending:
+        values = np.array([table.ascending(j) for j in columns], dtype=np.float64)
+    elif isinstance(table, ArrayTable):
         values = np.array(table.native[:, columns].T, dtype=np.float64, order="C")
     else:
         values = np.array([table.column(j) for j in columns], dtype=np.float64)
@@ -115,15 +123,14 @@ def reduced_lines(walk, positions, columns, slopes):
     slopes : ndarray of shape (n_columns_of_X, n_outputs)
     """
     reductions, rows = walk.reductions_of(positions[0]), walk.rows
-    values, probabilities = values_of(rows.table, columns, rows.weights)
     slopes, is_sparse = slopes[columns], isinstance(rows.table, SparseTable)
+    by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
+    by_row |= rows.units.groups is not None or is_sparse or _take_ends(reductions)
+    # any order of the rows will do
+    ascending = not by_row and bool(np.all(rows.weights == rows.weights[0]))
+    values, probabilities = values_of(rows.table, columns, rows.weights, ascending)
     # the rows of sparse columns are the cells
     weights = probabilities if is_sparse else rows.weights
-    by_row = walk.keep_rows or not all(r.merges_rows for r in reductions)
-    by_row |= rows.units.groups is not None
-    ascending = not by_row and bool(np.all(weights == rows.weights[0]))
-    if ascending:  # any order of the rows will do
-        values.sort(axis=1)
     cells = Cells(np.broadcast_to(probabilities, values.shape), None, IN_ORDER)
     units = rows.units
     if is_sparse and units.groups is not None:
@@ -135,15 +142,16 @@ def reduced_lines(walk, positions, columns, slopes):
     t, of_shape = values[:, np.newaxis], replace(rows, weights=weights)
     slope = slopes[:, :, np.newaxis]
     lines = StraightLines(of_shape, cells, None, t, t, slope, ascending)
-    new = begins_value(lines.ascending[:, 0])
     if any(reduction.statistic for reduction in reductions):
-        cells.multiplicity = lines.in_own_order(new[:, np.newaxis] * 1.0)[:, 0]
+        new = lines.begins_value[:, np.newaxis]
+        cells.multiplicity = lines.in_own_order(1.0 * new)[:, 0]
     rise = slopes * np.ptp(values, axis=1)[:, np.newaxis]
     directions = np.where(np.abs(rise) <= FLAT * rows.size, 0.0, np.sign(rise))
     directions[[not walk.moves.kind(p).ordered for p in positions]] = np.nan
 
     def over_values(curves):
-        return [curve[:, at] for curve, at in zip(lines.by_value(curves), new)]
+        by_value = lines.by_value(curves)
+        return [curve[:, new] for curve, new in zip(by_value, lines.begins_value)]
 
     scale, *_ = walk.scales_of(positions[0])
     sample = Sample(rows, cells, scale, walk.keep_rows, lambda _: directions)
