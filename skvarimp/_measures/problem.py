@@ -309,8 +309,8 @@ class Problem:
         """Mean loss of the unmoved rows."""
         return float(self.weights @ loss_of_rows(loss, self.y, self.base))
 
-    def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
-        """The outcomes of all requests; callbacks of the measures may stop the walk."""
+    def outcomes(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
+        """Those of all requests; callbacks of the measures may stop the walk."""
         response = self.response(features)
         walk = self.walk(response, features, requests, keep_rows)
         if not measures:

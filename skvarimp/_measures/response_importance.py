@@ -255,7 +255,7 @@ def _walk_once(pairs):
         if any(measure._follows_mean for measure, _ in alike):
             requests[-1].follow_mean(len(problem.base), keep_rows)
     n_jobs = _most_jobs(measures)
-    found = problem.run(features, requests, keep_rows, n_jobs, measures)
+    found = problem.outcomes(features, requests, keep_rows, n_jobs, measures)
     for alike, outcomes in zip(by_grid.values(), found):
         _hand_out(outcomes, alike)
 

@@ -96,12 +96,12 @@ class PartitionedProblem(Problem):
     def mean_loss(self, loss):
         return float(self._passed(_loss, loss) / self.partitions.weight)
 
-    def run(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
+    def outcomes(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
         """The donors' walk, for errors; then one of each partition, for means."""
         keep_rows |= self.units.groups is not None
         n_steps = len(features) * len(requests)
         with Progress(measures, n_steps) as progress:
-            outcomes = super().run(features, requests, keep_rows, n_jobs)
+            outcomes = super().outcomes(features, requests, keep_rows, n_jobs)
             if _asked(requests, 1):
                 self._take_means(outcomes, features, requests)
             for outcome in chain.from_iterable(outcomes):

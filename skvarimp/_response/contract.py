@@ -16,7 +16,7 @@ may give more, where it knows a shorter way than the default:
 `at_cells`                  few cells of each curve, for scores
 `critical_values`, `inside` what the probe should look at
 `row_cost`, `call_cost`     what ``estimation="auto"`` decides by
-`walker`                    how a walk is carried out, by a `Walker` of its own
+`tasks`                     how a walk is carried out, by `Tasks` of its own kind
 `coalitions`                what is known of means over donors of other features
 =========================== ==================================================
 """
@@ -29,7 +29,7 @@ from skvarimp._response.coalitions import AdditiveCoalitions, Coalitions
 from skvarimp._response.mean_curves import MeanCurve
 from skvarimp._response.shape import Cells, Dense, Merging, reduced
 from skvarimp._response.steps import StepCurves
-from skvarimp._response.walk import Walker
+from skvarimp._response.walk import Tasks
 from skvarimp._running.guards import OverBudget
 from skvarimp._running.memory import at_once, call_slices, slices
 
@@ -224,9 +224,9 @@ class Response:
         """Whether the reductions of a position take no row's values on all cells."""
         return False
 
-    def walker(self, walk):
-        """The `Walker` that carries out a walk by this response."""
-        return Walker(self, walk)
+    def tasks(self, walk):
+        """The `Tasks` that carry out a walk by this response."""
+        return Tasks(self, walk)
 
     def coalitions(self, rows, features):
         """The `Coalitions` of features without a column in common, of all `Rows`."""

@@ -246,8 +246,11 @@ class PartialDependence(WithStatistic):
             if state.rows is not None:  # the rows' curves times the slope
                 psi = state.rows - state.rows @ sample.weights[..., np.newaxis]
             shape = *importances.shape, sample.weights.shape[-1]
-            psi = np.broadcast_to(psi + own, shape)
-            return sample.finished(importances, psi, curves=curves)
+            both = np.broadcast_to(psi + own, shape)
+            finished = sample.finished(importances, both, curves=curves)
+            if sample.keep_rows:
+                finished.through_curves = sample.scaled_mean(psi)
+            return finished
         slope = self.slope(state.cells, sample)
         own = own - np.einsum("bok,bok->bo", slope, state.cells)[:, :, np.newaxis]
         if state.basis is not None:  # (sums @ basis) @ slope, the short way

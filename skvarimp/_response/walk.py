@@ -35,9 +35,6 @@ class Walk:
         What each request's reductions are divided by.
     keep_rows : bool
         Whether the numbers of single rows are wanted, too.
-    final : bool
-        Whether all rows are evaluated, so that `Walker.run` may see all of them at
-        once.
     """
 
     response: object
@@ -46,7 +43,6 @@ class Walk:
     reductions: list
     scales: list = field(default_factory=list)
     keep_rows: bool = False
-    final: bool = False
 
     @property
     def n_features(self):
@@ -76,8 +72,7 @@ class Task(NamedTuple):
     rows : slice
         Evaluated rows covered.
     finishes : bool
-        Whether they are all rows, of a walk that is `final`, and the numbers are
-        finished where the task runs.
+        Whether they are all rows, and the numbers are finished where the task is done.
     """
 
     positions: tuple
@@ -104,11 +99,11 @@ class Reduced(NamedTuple):
 
 
 @dataclass(eq=False)
-class Walker:
-    """How a response carries out a walk: feature by feature, in blocks.
+class Tasks:
+    """The tasks of a walk by a response: feature by feature, in blocks of rows.
 
     A response that serves many features at once, or reduces without forming curves, has
-    a walker of its own, which overrides `tasks` and `run`.
+    tasks of its own kind, which override `__iter__` and `reduced`.
 
     Parameters
     ----------
@@ -124,36 +119,36 @@ class Walker:
     walk: Walk
     shared: Memo = field(default_factory=partial(Memo, 8))
 
-    def tasks(self):
-        """The parts of the walk; the grids of one feature follow each other."""
+    def __iter__(self):
+        """Yield each `Task`; those of one feature's grids follow each other."""
         n_features = self.walk.n_features
         for e in range(n_features):
             for request in range(len(self.walk.reductions)):
-                yield from self.tasks_of(request * n_features + e)
+                yield from self.of_position(request * n_features + e)
 
-    def tasks_of(self, position):
-        """The parts of one position: blocks of rows whose curves are not too many."""
+    def of_position(self, position):
+        """Yield the tasks of one position, of rows whose curves are not too many."""
         most = n_rows = len(self.walk.rows)
         if not self.response.forms_no_curve(self.walk, position):
             most = max(1, self.TASK_EVALUATIONS // self.walk.moves[position].n_cells)
         for part in even_slices(n_rows, most):
             yield Task((position,), part)
 
-    def run(self, task):
+    def reduced(self, task):
         """A list of `Reduced` over the rows of a task."""
         return [
-            Reduced((position,), self.reduced(position, task.rows))
+            Reduced((position,), self.states(position, task.rows))
             for position in task.positions
         ]
 
-    def reduced(self, position, rows):
+    def states(self, position, rows):
         """States of a position's reductions over some of the evaluated rows."""
         move, block = self.walk.moves[position], self.walk.rows.block(rows)
         reductions = self.walk.reductions_of(position)
         if move.parts is None:
-            return self.reduced_along(move, block, reductions)
+            return self.states_along(move, block, reductions)
         found = [
-            (self.reduced_along(part_move, block.block(at), reductions), at, cells)
+            (self.states_along(part_move, block.block(at), reductions), at, cells)
             for part_move, at, cells in move.parts.split(move, block.index)
         ]
         every, places, cells = zip(*found)
@@ -165,7 +160,7 @@ class Walker:
             for states in zip(*every)
         ]
 
-    def reduced_along(self, move, rows, reductions):
+    def states_along(self, move, rows, reductions):
         """States of some `Rows` that all go through the cells of a move."""
         merging = [Merging() for _ in reductions]
         for shape in self.response.shapes(rows, move):
@@ -189,13 +184,13 @@ def _at_places(arrays, places, size):
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
 
 
-def run_task(task, walker):
+def do_task(task, tasks):
     # The C library returns freed blocks to the system, and then fetches them again
     # page by page for the next block of curves. After it has freed one block of 32 MB,
     # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
     np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
-    found = walker.run(task)
-    return [finished(walker.walk, one) for one in found] if task.finishes else found
+    found = tasks.reduced(task)
+    return [finished(tasks.walk, one) for one in found] if task.finishes else found
 
 
 def finished(walk, found):
@@ -267,7 +262,7 @@ def run_walk(walk, n_jobs=None, progress=None):
     """
     outcomes = unknown_outcomes(walk.n_features, walk.scales)
     until = nullcontext() if progress is None else progress.until_interrupted()
-    arriving = finished_positions(replace(walk, final=True), n_jobs)
+    arriving = finished_positions(walk, n_jobs)
     with until, closing(arriving):
         for positions, found in arriving:
             features = [p % walk.n_features for p in positions]
@@ -281,25 +276,16 @@ def run_walk(walk, n_jobs=None, progress=None):
 
 def finished_positions(walk, n_jobs=None):
     """Yield (positions, `Outcome` of each reduction) as the last rows are in."""
-    finish = partial(finished, walk)
-    with closing(_arriving(walk, n_jobs)) as arriving:
+    tasks, prefer = walk.response.tasks(walk), walk.response.prefer
+    finish, waiting = partial(finished, walk), {}
+    with closing(in_order(do_task, tasks, (tasks,), n_jobs, prefer)) as arriving:
         for task, found in arriving:
-            yield from found if task.finishes else in_threads(finish, found)
-
-
-def _arriving(walk, n_jobs):
-    """Yield each task and what it is the last to bring, an iterable.
-
-    That is `Reduced` of all rows, or what `finished` makes of it.
-    """
-    walker, prefer = walk.response.walker(walk), walk.response.prefer
-    tasks, waiting = walker.tasks(), {}
-    with closing(in_order(run_task, tasks, (walker,), n_jobs, prefer)) as arriving:
-        for task, results in arriving:
-            if not task.finishes:
-                n_rows = task.rows.stop - task.rows.start
-                results = _complete(waiting, results, len(walk.rows), n_rows)
-            yield task, results
+            if task.finishes:
+                yield from found
+                continue
+            n_rows = task.rows.stop - task.rows.start
+            found = _complete(waiting, found, len(walk.rows), n_rows)
+            yield from in_threads(finish, found)
 
 
 def _complete(waiting, results, n_all, n_rows):

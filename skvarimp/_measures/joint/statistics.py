@@ -161,7 +161,7 @@ def screened_pairs(problem, features, on_grid, n_pairs, n_jobs):
         scale = np.where(spread > 0, spread, 1.0)
         shares = [TotalShare(), OwnShare.over("variance", problem.n_rows, 1)]
         request = replace(on_grid, reductions=shares, scales=[scale, scale])
-        ((total, own),) = problem.run(features, [request], n_jobs=n_jobs)
+        ((total, own),) = problem.outcomes(features, [request], n_jobs=n_jobs)
         share = (total.importances - own.importances).max(axis=1)
     n_taken = int(np.ceil(0.5 + np.sqrt(0.25 + 2 * TRIED * n_pairs)))
     taken = np.sort(np.argsort(-share, kind="stable")[:n_taken]).tolist()

@@ -299,9 +299,9 @@ class ColumnwiseResponse(Response):
     def _averaged(self, averaged, table, behind, move):
         return averaged(self.transformed.move(table, behind, move))
 
-    def walker(self, walk):
+    def tasks(self, walk):
         """The inner response walks behind the steps."""
         (rows,), table = self._behind(walk.rows), walk.rows.table
         moves = TransformedMoves(walk.moves, table, self.transformed, rows.table)
         inner = replace(walk, response=self.inner, rows=rows, moves=moves)
-        return self.inner.walker(inner)
+        return self.inner.tasks(inner)

@@ -12,7 +12,7 @@ import numpy as np
 from skvarimp._data.table import SparseTable
 from skvarimp._response.mean_curves import directions_of
 from skvarimp._response.reductions import Sample
-from skvarimp._response.responses.scores import ColumnsWalker
+from skvarimp._response.responses.scores import ColumnsTasks
 from skvarimp._response.shape import Cells, Dense, reduced
 from skvarimp._response.walk import Reduced
 from skvarimp._running.memory import CACHE, slices
@@ -111,7 +111,7 @@ def numbers_of_values(X):
     return np.maximum(result, 1)
 
 
-class FewValuesWalker(ColumnsWalker):
+class FewValuesTasks(ColumnsTasks):
     """Single columns of few values together, where X is sparse; others one by one."""
 
     def batches(self, request, features):
@@ -133,7 +133,7 @@ class FewValuesWalker(ColumnsWalker):
         curves = self.response.curves_of_few_values(rows, few)
         if curves is None:  # the link is in doubt: the model is asked, move by move
             for position in positions:
-                states = self.reduced(position, slice(0, len(rows)))
+                states = self.states(position, slice(0, len(rows)))
                 yield Reduced((position,), states)
             return
         cells = Cells(few.probabilities(rows.weights), None, few.codes)

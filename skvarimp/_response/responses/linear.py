@@ -15,7 +15,7 @@ from skvarimp._response.responses.many_columns import (
 from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._response.responses.scores import (
     TYPICAL_NODES,
-    ColumnsWalker,
+    ColumnsTasks,
     numeric_values,
     own_values,
     unmoved_kept,
@@ -149,12 +149,12 @@ class LinearResponse(ProjectionResponse):
             return 5.0 * (n_rows + n_cells)
         return super().cost(n_rows, n_cells, reduction, grouped)
 
-    def walker(self, walk):
+    def tasks(self, walk):
         in_lines = self.link is IDENTITY and self.straight
-        return LineWalker(self, walk) if in_lines else super().walker(walk)
+        return LineTasks(self, walk) if in_lines else super().tasks(walk)
 
 
-class LineWalker(ColumnsWalker):
+class LineTasks(ColumnsTasks):
     """Many single columns at once, as lines, where that is possible."""
 
     def batches(self, request, features):

@@ -4,7 +4,7 @@ import numpy as np
 
 from skvarimp._models.array_forms import ACTIVATIONS
 from skvarimp._models.links import any_close
-from skvarimp._response.responses.few_values import FewValuesWalker
+from skvarimp._response.responses.few_values import FewValuesTasks
 from skvarimp._response.responses.projections import ProjectionResponse
 from skvarimp._running.memory import CACHE, slices
 
@@ -101,8 +101,8 @@ class NetworkResponse(ProjectionResponse):
         in_doubt = doubtful is not None and doubtful.any()
         return None if in_doubt or not np.isfinite(total) else outputs
 
-    def walker(self, walk):
-        return FewValuesWalker(self, walk)
+    def tasks(self, walk):
+        return FewValuesTasks(self, walk)
 
     @property
     def _head_cost(self):

@@ -8,7 +8,7 @@ from skvarimp._models.links import any_close
 from skvarimp._response.basis import Basis
 from skvarimp._response.contract import BlackBoxResponse, Response
 from skvarimp._response.shape import Cells
-from skvarimp._response.walk import Task, Walker
+from skvarimp._response.walk import Task, Tasks
 from skvarimp._running.memory import CACHE, at_once, slices
 
 TYPICAL_NODES = 64
@@ -191,7 +191,7 @@ class ScoreResponse(Response):
         return {r.needs for r in walk.reductions_of(position)} <= offers
 
 
-class ColumnsWalker(Walker):
+class ColumnsTasks(Tasks):
     """Takes single columns together, where a subclass says which, and how."""
 
     def batches(self, request, features):
@@ -209,10 +209,10 @@ class ColumnsWalker(Walker):
         """Yield the `Reduced` of a batch's positions, which move these columns."""
         raise NotImplementedError
 
-    def tasks(self):
+    def __iter__(self):
         walk = self.walk
         all_rows, singles = slice(0, len(walk.rows)), np.empty(0, dtype=np.intp)
-        if walk.final:
+        if len(walk.rows) == walk.rows.table.n_samples:
             singles = np.flatnonzero(walk.moves.by_column)
         for request in range(len(walk.moves.grids)):
             first = request * walk.n_features
@@ -222,7 +222,7 @@ class ColumnsWalker(Walker):
                     others[batch] = False
                     yield Task(tuple((first + batch).tolist()), all_rows, True)
             for e in np.flatnonzero(others):
-                yield from self.tasks_of(first + int(e))
+                yield from self.of_position(first + int(e))
 
     def _alike(self, request, features):
         """Yield those of the features that are reduced alike."""
@@ -240,9 +240,9 @@ class ColumnsWalker(Walker):
         every = self.walk.moves.features
         return np.array([every[e].columns[0] for e in features], np.intp)
 
-    def run(self, task):
+    def reduced(self, task):
         if not task.finishes:
-            return super().run(task)
+            return super().reduced(task)
         columns = self.columns_of([p % self.walk.n_features for p in task.positions])
         return list(self.reduced_columns(task.positions, columns))
 

@@ -32,7 +32,7 @@ from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.trees import pieces as pieces_of_trees
 from skvarimp._response.responses.trees import response
 from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
-from skvarimp._response.responses.trees.walks import TreeWalker
+from skvarimp._response.responses.trees.walks import TreeTasks
 from skvarimp._response.walk import run_walk
 
 pytestmark = pytest.mark.skipif(not built(), reason="kernels are not built")
@@ -167,7 +167,7 @@ def test_sizes_of_tasks_change_nothing(monkeypatch):
         model, X, method = fitted(name)
         _, reference = walked(model, X, method)
         with monkeypatch.context() as small:
-            small.setattr(TreeWalker, "TASK_VISITS", 200)
+            small.setattr(TreeTasks, "TASK_VISITS", 200)
             small.setattr(pieces_of_trees, "CACHE", 1)
             _, parts = walked(model, X, method)
         for a, b in zip(reference, parts):
@@ -214,15 +214,15 @@ def test_workers_are_threads(monkeypatch):
     X, y, _ = data(300)
     model = RandomForestRegressor(10, random_state=0).fit(X, y)
     monkeypatch.setenv("SKVARIMP_COMPILED", "1")
-    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 2000)
-    seen, run = set(), TreeWalker.run
+    monkeypatch.setattr(TreeTasks, "TASK_VISITS", 2000)
+    seen, run = set(), TreeTasks.reduced
 
     def noting(self, task):
         seen.add(threading.get_ident())
         return run(self, task)
 
     _, one = walked(model, X)
-    monkeypatch.setattr(TreeWalker, "run", noting)  # not in other processes
+    monkeypatch.setattr(TreeTasks, "reduced", noting)  # not in other processes
     _, two = walked(model, X, n_jobs=2)
     assert seen
     assert threading.get_ident() not in seen

@@ -20,7 +20,7 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.losses import Loss
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
-from skvarimp._response.walk import Walker, run_walk
+from skvarimp._response.walk import Tasks, run_walk
 from skvarimp._running.memory import CALL_ROWS
 
 
@@ -258,7 +258,7 @@ def test_block_size_changes_nothing(monkeypatch):
     reference = SensitivityImportance(scale=None).fit(smooth, X)
     with config_context(working_memory=1e-3):
         small = SensitivityImportance(scale=None).fit(smooth, X)
-    monkeypatch.setattr(Walker, "TASK_EVALUATIONS", 100)
+    monkeypatch.setattr(Tasks, "TASK_EVALUATIONS", 100)
     monkeypatch.setattr("skvarimp._running.memory.CALL_ROWS", 7)
     tiny = SensitivityImportance(scale=None).fit(smooth, X)
     for other in (small, tiny):

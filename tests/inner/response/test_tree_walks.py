@@ -28,7 +28,7 @@ from skvarimp._response.grid import make_move
 from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.trees import curves, groups
 from skvarimp._response.responses.trees.response import TreeResponse
-from skvarimp._response.responses.trees.walks import TreeWalker
+from skvarimp._response.responses.trees.walks import TreeTasks
 
 
 @pytest.mark.parametrize("by_rows", half([True, False]))
@@ -52,7 +52,7 @@ def test_blocks_of_rows_that_nothing_moves(monkeypatch):
     model = DecisionTreeRegressor().fit(X, (X[:, 0] > 29) * X[:, 1])
     monkeypatch.setenv("SKVARIMP_COMPILED", "0")
     _, reference = walked(model, X, features=None)
-    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 10)
+    monkeypatch.setattr(TreeTasks, "TASK_VISITS", 10)
     _, parts = walked(model, X, features=None)
     for a, b in zip(reference, parts):
         assert np.all(a.standard_errors > 0)
@@ -73,8 +73,8 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
     model, X, method = fitted(name)
     some = [0, 3, [0, 4]]
     _, reference = walked(model, X, method, some)
-    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 400)
-    monkeypatch.setattr(TreeWalker, "TASK_EVALUATIONS", 100)
+    monkeypatch.setattr(TreeTasks, "TASK_VISITS", 400)
+    monkeypatch.setattr(TreeTasks, "TASK_EVALUATIONS", 100)
     monkeypatch.setattr(curves, "CACHE", 11)
     monkeypatch.setattr(curves, "HELD", 50)
     monkeypatch.setattr(groups, "HELD", 50)
@@ -100,7 +100,7 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_workers_change_nothing(backend, monkeypatch):
     """Row chunks go to workers and come back to the same numbers."""
-    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 600)
+    monkeypatch.setattr(TreeTasks, "TASK_VISITS", 600)
     model, X, method = fitted("hist, classes")
     _, reference = walked(model, X, method)
     with joblib.parallel_config(backend=backend):
@@ -150,7 +150,7 @@ def test_more_tasks_make_no_more_moves(built, monkeypatch):
     with config_context(working_memory=1e-3):
         walked(model, X, method, features)
         few = len(made)
-        monkeypatch.setattr(TreeWalker, "TASK_VISITS", 60)
+        monkeypatch.setattr(TreeTasks, "TASK_VISITS", 60)
         walked(model, X, method, features)
     assert len(made) == 2 * few
 

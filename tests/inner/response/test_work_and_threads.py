@@ -30,7 +30,7 @@ from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.kernels import KernelResponse
 from skvarimp._response.responses.projections import ProjectionResponse
-from skvarimp._response.responses.trees.walks import TreeWalker
+from skvarimp._response.responses.trees.walks import TreeTasks
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 4)
@@ -175,15 +175,15 @@ def test_compiled_work_is_shared_by_threads(monkeypatch):
         pytest.skip("kernels are not built")
     monkeypatch.setenv("SKVARIMP_COMPILED", "1")
     forest = RandomForestRegressor(4, random_state=0).fit(X, Y)
-    monkeypatch.setattr(TreeWalker, "TASK_VISITS", 400)
+    monkeypatch.setattr(TreeTasks, "TASK_VISITS", 400)
     monkeypatch.setattr(_probe, "probe", lambda *_: None)  # before threads start
-    seen, work = [], TreeWalker.run
+    seen, work = [], TreeTasks.reduced
 
     def noted(*arguments):
         seen.append(threading.current_thread())
         return work(*arguments)
 
-    monkeypatch.setattr(TreeWalker, "run", noted)
+    monkeypatch.setattr(TreeTasks, "reduced", noted)
     SensitivityImportance(n_jobs=2).fit(forest, X, Y)
     assert len(seen) > 2
     assert threading.main_thread() not in seen

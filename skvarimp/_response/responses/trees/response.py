@@ -27,7 +27,7 @@ from skvarimp._response.responses.trees.pieces import (
     distinct,
     first_of_each,
 )
-from skvarimp._response.responses.trees.walks import TreeWalker
+from skvarimp._response.responses.trees.walks import TreeTasks
 from skvarimp._response.steps import settled
 from skvarimp._running.memory import Memo
 from skvarimp._running.tasks import in_threads
@@ -266,8 +266,8 @@ class TreeResponse(Response):
         features = np.arange(len(self.trees.columns))
         return Averaged(self, rows, features, n_columns)
 
-    def walker(self, walk):
-        return TreeWalker(self, walk)
+    def tasks(self, walk):
+        return TreeTasks(self, walk)
 
 
 ROUNDING = 1e-11  # of sums over the trees; no share is as small

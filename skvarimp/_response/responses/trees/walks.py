@@ -32,7 +32,7 @@ from skvarimp._response.responses.trees.means import (
 from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 from skvarimp._response.shape import Merging, reduced
 from skvarimp._response.steps import StepCurves, settled
-from skvarimp._response.walk import Reduced, Task, Walker
+from skvarimp._response.walk import Reduced, Task, Tasks
 from skvarimp._running.memory import (
     HELD,
     even_slices,
@@ -45,7 +45,7 @@ PIECES = kernel("pieces")
 ROWS_OF_LEAF = 5  # from so many on, counting masses takes less time than summing curves
 
 
-class TreeWalker(Walker):
+class TreeTasks(Tasks):
     """All features in one descent; groups of columns one after the other.
 
     Moves of one feature share the way down the trees. Moves of which the mean curves
@@ -55,11 +55,11 @@ class TreeWalker(Walker):
 
     TASK_VISITS = HELD  # leaves visited in one task
 
-    def tasks(self):
+    def __iter__(self):
         batches, times, single = {}, Counter(), []
         for position in range(len(self.walk.reductions) * self.walk.n_features):
             if self._is_group(position):
-                yield from self.tasks_of(position)
+                yield from self.of_position(position)
             else:
                 single.append(position)
         for member in in_threads(partial(member_of, self.response, self.walk), single):
@@ -81,9 +81,15 @@ class TreeWalker(Walker):
 
     def _means_serve(self, member):
         """Whether the mean curve over all rows is all that is wanted of a member."""
-        return self.walk.final and serves(
-            self.response, self.walk, member, len(self.walk.rows)
-        )
+        trees, walk = self.response.trees, self.walk
+        known = self.response.link is None and member.parts is None
+        if not known or member.feature < 0:
+            return False
+        n_leaves = np.count_nonzero(trees.feature < 0)
+        if len(walk.rows) * len(trees.roots) < ROWS_OF_LEAF * n_leaves:
+            return False
+        wanted = walk.reductions_of(member.position)
+        return [type(reduction) for reduction in wanted] == [PartialDependence]
 
     def _state_bytes(self, member, alone):
         """What is kept of a move until the last row is in, twice while merged."""
@@ -134,9 +140,9 @@ class TreeWalker(Walker):
         means = mean_curves(self.shared.get("averaged", alone), walk, members)
         return with_slopes(walk, members, means)
 
-    def run(self, task):
+    def reduced(self, task):
         if self._is_group(task.positions[0]):
-            return super().run(task)
+            return super().reduced(task)
         members, means, plan = self._together(task.positions)
         if means is not None:
             states = self._along(task, members, means)
@@ -173,17 +179,6 @@ def member_of(response, walk, position):
     move = walk.moves[position]
     features, codes = response.codes.grid(walk.rows.table, move)
     return TreeMove(response.trees, position, move, features, codes)
-
-
-def serves(response, walk, member, n_rows):
-    """Whether the mean curve over `n_rows` rows is all that is wanted of a member."""
-    if response.link is not None or member.feature < 0 or member.parts is not None:
-        return False
-    n_leaves = np.count_nonzero(response.trees.feature < 0)
-    if n_rows * len(response.trees.roots) < ROWS_OF_LEAF * n_leaves:
-        return False
-    wanted = walk.reductions_of(member.position)
-    return [type(reduction) for reduction in wanted] == [PartialDependence]
 
 
 class TreeReducer:
