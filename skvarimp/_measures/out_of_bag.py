@@ -283,7 +283,7 @@ def _gained(t, of, features, seeds, n_draws):
     # a seed for each tree and feature, so that no draw depends on the splits
     draws = StrataDraws(walk, reduction, one, seeds[t, used], np.arange(n_rows))
     every = list(range(len(features)))
-    found = draws.drawn((every, slice(0, n_rows), 0, n_draws))
+    found = draws.draw((every, slice(0, n_rows), 0, n_draws))
     sampled = [draws.finished(e, of_feature) for e, of_feature in zip(every, found)]
     gains = np.array([s.importances[0] for s in sampled])
     errors = np.array([s.monte_carlo_errors for s in sampled])

@@ -318,7 +318,7 @@ class Problem:
         with Progress(measures, len(features) * len(requests)) as progress:
             return run_walk(walk, n_jobs, progress)
 
-    def drawn(self, features, request, reduction, scale, measure):
+    def draw_donors(self, features, request, reduction, scale, measure):
         """The `Outcome` of drawn donors, for which the model itself is asked.
 
         Parameters
@@ -341,7 +341,7 @@ class Problem:
         measure.response_path_ = self.drawing(draws.done).path
         return outcome
 
-    def drawn_rows(self, features, request, sizes, n_first, measure):
+    def draw_rows(self, features, request, sizes, n_first, measure):
         """The `Outcome` of drawn rows with all of the grid.
 
         Parameters
@@ -354,7 +354,7 @@ class Problem:
         n_first : int
             How many rows are drawn first.
         measure : BaseImportance
-            As in `drawn`.
+            As in `draw_donors`.
         """
         request.follow_mean(len(self.base), measure.keep_rows)
         response = self.response(features)

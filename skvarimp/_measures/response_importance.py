@@ -436,9 +436,9 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
         """The `Outcome` of drawn rows and donors."""
         problem, features, request = plan.problem, plan.features, plan.request
         if plan.estimation == "sampled":
-            return problem.drawn(features, request, reduction, scale, self)
+            return problem.draw_donors(features, request, reduction, scale, self)
         sizes, first = self._rows_and_sizes(plan)
-        return problem.drawn_rows(features, request, sizes, first, self)
+        return problem.draw_rows(features, request, sizes, first, self)
 
     def _rows_and_sizes(self, plan):
         """How many rows are drawn with all of the grid, and its sizes (n_features,).

@@ -179,14 +179,14 @@ class ResidualMove(Move):
     def levels(self):
         return np.repeat(np.arange(len(self.level_weights)), np.diff(self.bounds))
 
-    def drawn(self, uniform, rows):
+    def cells_at(self, points, rows):
         upper = np.cumsum(self.chances_of_levels, axis=1)
-        level = np.zeros(uniform.shape, dtype=np.intp)
+        level = np.zeros(points.shape, dtype=np.intp)
         for end in upper[:, :-1].T:
-            level += uniform >= end[rows]
+            level += points >= end[rows]
         chance = self.chances_of_levels[rows, level]
         before = upper[rows, level] - chance
-        within = np.clip(divided(uniform - before, chance), 0.0, 1.0)
+        within = np.clip(divided(points - before, chance), 0.0, 1.0)
         ends = np.cumsum(self.probabilities)  # each level's probabilities sum to 1
         cells = np.searchsorted(ends[:-1], level + within, side="right")
         return np.clip(cells, self.bounds[level], self.bounds[level + 1] - 1)

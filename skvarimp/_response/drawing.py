@@ -344,7 +344,7 @@ class StrataDraws:
     order: np.ndarray
     done: str = ""
 
-    def drawn(self, task):
+    def draw(self, task):
         """`DrawnRows` of some features, from the same calls of the model.
 
         Parameters
@@ -362,12 +362,12 @@ class StrataDraws:
         found = [None] * len(features)
         for part in slices(rows.stop - rows.start, most):
             some = slice(rows.start + part.start, rows.start + part.stop)
-            news = self._drawn_at_once(features, some, before, n_draws)
+            news = self._draw_at_once(features, some, before, n_draws)
             for at, new in enumerate(news):
                 found[at] = new if found[at] is None else found[at].followed_by(new)
         return found
 
-    def _drawn_at_once(self, features, rows, before, n_draws):
+    def _draw_at_once(self, features, rows, before, n_draws):
         walk, block = self.walk, self.walk.rows.block(self.order[rows])
         asked, places, moves = [], [], [walk.moves[e] for e in features]
         for e, move in zip(features, moves):
@@ -378,7 +378,7 @@ class StrataDraws:
                 places.append(None)
                 continue
             points = strata(int(self.seeds[e]), len(self.order), rows, before, n_draws)
-            asked.append(move.drawn(points, block.index))
+            asked.append(move.cells_at(points, block.index))
             places.append((points.T * (n_draws // 2 * N_BINS)).astype(np.intp))
         block.base = np.ascontiguousarray(block.base)
         curves = curves_at(walk.response, block, moves, asked)
@@ -556,7 +556,7 @@ def curves_at(response, rows, moves, cells):
 
     Parameters
     ----------
-    response : Response
+    response : BlackBoxResponse
     rows : Rows
     moves : list of Move
     cells : list of ndarray of shape (n_draws, n_rows)
@@ -565,13 +565,6 @@ def curves_at(response, rows, moves, cells):
     -------
     list of ndarray of shape (n_outputs, n_rows, n_draws)
     """
-    if not response.asks_model:
-        found = []
-        for move, own_cells in zip(moves, cells):
-            alone = own_cells[np.newaxis]
-            (outputs,) = response.at_cells(rows, [move], alone)
-            found.append(np.ascontiguousarray(outputs.swapaxes(1, 2)))
-        return found
     asked, places = [], []
     for move, own_cells in zip(moves, cells):
         keys = (np.arange(len(rows)) * move.n_cells + own_cells).T.ravel()

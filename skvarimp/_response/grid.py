@@ -118,21 +118,28 @@ class Move:
             return np.zeros(self.n_cells, dtype=np.intp)
         return self.parts.of_cell
 
-    def drawn(self, uniform, rows):
-        """Cells drawn by their probabilities, (n_moves, n), in the parts of rows (n,).
+    def cells_at(self, points, rows):
+        """The cells where the distribution function passes points, (n_draws, n).
 
-        `uniform` are random numbers in [0, 1), (n_moves, n).
+        It is that of the part of each of the rows, (n,).
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_draws, n)
+            In [0, 1); of uniform ones the cells have their probabilities.
+        rows : ndarray of shape (n,)
+            Rows of the table.
         """
         chances = self.probabilities
         if self.parts is None and np.all(chances == chances[0]):
             last = self.n_cells - 1  # to which the product may round
-            return np.minimum((uniform * self.n_cells).astype(np.intp), last)
+            return np.minimum((points * self.n_cells).astype(np.intp), last)
         upper = np.cumsum(chances)
         if self.parts is None:
-            return np.searchsorted(upper[:-1], uniform, side="right")
+            return np.searchsorted(upper[:-1], points, side="right")
         # the probabilities of each part sum to 1
         part, bounds = self.parts.of_row[rows], self.parts.bounds
-        cells = np.searchsorted(upper[:-1], part + uniform, side="right")
+        cells = np.searchsorted(upper[:-1], part + points, side="right")
         return np.clip(cells, bounds[part], bounds[part + 1] - 1)
 
     def values_at(self, rows, cells):

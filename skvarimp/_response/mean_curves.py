@@ -210,12 +210,12 @@ class PartialDependence(WithStatistic):
         if self.keeps_apart(n_numbers):
             n_rows = len(weights)
             return "apart", np.ones(n_rows), np.arange(n_rows), n_rows
-        n_groups, (signs, groups) = self.n_kept(n_numbers), self.drawn
+        n_groups, (signs, groups) = self.n_kept(n_numbers), self.signs_and_groups
         factors = signs[place] * weights
         return "sketch", factors, groups[place] % n_groups, n_groups
 
     @cached_property
-    def drawn(self):
+    def signs_and_groups(self):
         """The signs of the rows and their groups, (n_rows,) each."""
         units = self.units
         if units is None or units.groups is None:
@@ -261,7 +261,7 @@ class PartialDependence(WithStatistic):
             if sample.keep_rows:
                 finished.through_curves = sample.scaled_mean(psi)
             return finished
-        (signs, groups), n_groups = self.drawn, state.sketch.shape[2]
+        (signs, groups), n_groups = self.signs_and_groups, state.sketch.shape[2]
         weights = signs * sample.weights
         psi = np.einsum("bogk,bok->bog", state.sketch, slope)
         where = np.arange(self.n_rows), groups % n_groups

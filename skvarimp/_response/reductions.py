@@ -77,8 +77,8 @@ class Outcome:
     complete: np.ndarray | None = None
 
     @classmethod
-    def drawn(cls, n_features, n_outputs):
-        """That of no draws."""
+    def of_no_draws(cls, n_features, n_outputs):
+        """That before the first draw."""
         unknown = np.full((n_features, n_outputs), np.nan)
         n_draws, nothing = np.zeros(n_features, dtype=np.intp), unknown[:, 0]
         drawn = cls(unknown, None, nothing.copy(), n_draws)

@@ -166,7 +166,7 @@ class Stopping:
         self.tol, self.largest_change = tol, size
         self.spreads, self.largest_spreads = np.empty(0), np.zeros(n_features)
         self.known = np.zeros(n_features, dtype=bool)
-        self.outcome = Outcome.drawn(n_features, n_outputs)
+        self.outcome = Outcome.of_no_draws(n_features, n_outputs)
         self.outcome.standard_errors = np.full(n_features, np.nan)
 
     def add(self, features, finished):
@@ -340,7 +340,7 @@ def _tasks(effort, draws, active, found, left, n_jobs):
     Returns
     -------
     list of tuple
-        As `StrataDraws.drawn` takes them.
+        As `StrataDraws.draw` takes them.
     """
     steps = {}
     for e in active.tolist():
@@ -365,14 +365,10 @@ def _predictions(task):
 
 def _one_by_one(draws, tasks, n_jobs):
     """Yield (feature, `DrawnRows`, draws made before) of all features of all tasks."""
-    with closing(in_order(_drawn, tasks, (draws,), n_jobs)) as arriving:
+    with closing(in_order(draws.draw, tasks, (), n_jobs)) as arriving:
         for (features, _, before, _), found in arriving:
             for e, found_draws in zip(features, found):
                 yield e, found_draws, before
-
-
-def _drawn(task, draws):
-    return draws.drawn(task)
 
 
 def curve_rows(n_rows):

@@ -216,7 +216,7 @@ default="auto"
         of_curves = replace(given, grid=grid, reductions=[own], scales=[scale])
         first = problem.curves_of_rows(features, of_curves, rows, self)
         of_donors = replace(given, reductions=[TotalShare()], scales=[scale])
-        total = problem.drawn(features, of_donors, TotalShare(), scale, self)
+        total = problem.draw_donors(features, of_donors, TotalShare(), scale, self)
         return total, first
 
     def _conclude(self, plan, outcomes):

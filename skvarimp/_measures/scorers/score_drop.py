@@ -73,7 +73,7 @@ class ScoresLost:
                     f"scoring={scorer.name!r} gives no standard errors: "
                     f"{scorer.why_no_errors}."
                 )
-        outcomes, paths = [Outcome.drawn(n, 1) for _ in self.scorers], []
+        outcomes, paths = [Outcome.of_no_draws(n, 1) for _ in self.scorers], []
         for e, (finished, path) in lost:
             for outcome, of_scorer in zip(outcomes, finished):
                 outcome.store([e], of_scorer)
