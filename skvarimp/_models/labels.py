@@ -19,7 +19,7 @@ from skvarimp._models.links import (
     scaled,
     tolerance,
 )
-from skvarimp._running.guards import spend, users_code
+from skvarimp._running.guards import budget, users_code
 
 
 def as_columns(y):
@@ -159,7 +159,7 @@ def are_several(model, blocks, X):
     several = block.ndim == 2 and block.shape[1] > 1 and len(model.class_lists) == 1
     if len(blocks) > 1 or not several or np.allclose(block.sum(axis=1), 1.0, atol=1e-6):
         return False
-    spend(X.shape[0])
+    budget().spend(X.shape[0])
     with users_code():
         return predict is not None and as_columns(predict(X)).shape[1] > 1
 

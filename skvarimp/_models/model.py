@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from skvarimp._data.table import RESPONSE_METHODS, has_tags
 from skvarimp._models import labels
-from skvarimp._running.guards import OverBudget, spend, users_code
+from skvarimp._running.guards import OverBudget, budget, users_code
 from skvarimp._running.memory import call_slices
 
 
@@ -25,7 +25,7 @@ def is_classifier(estimator):
     or scores of them. A boosting library's own model is none: its `predict` returns
     scores.
     """
-    if is_native(estimator):
+    if rule_of(estimator, NATIVE):
         return False
     tagged = has_tags(estimator)
     kind = get_tags(estimator).estimator_type if tagged else None
@@ -128,7 +128,7 @@ class Model:
 
     def raw(self, X, hear_names=False):
         """The method's own output, perhaps with warnings about feature names."""
-        spend(X.shape[0])
+        budget().spend(X.shape[0])
         with users_code(hear_names):
             return getattr(self.estimator, self.method)(rows_for(self.estimator, X))
 
@@ -351,11 +351,6 @@ NATIVE = {
     "lightgbm": {"Booster": True},
     "catboost": {"CatBoost": True},
 }
-
-
-def is_native(estimator):
-    """Whether a model is a library's own, which has no classes, not a wrapper."""
-    return bool(rule_of(estimator, NATIVE))
 
 
 def missing_marker(booster):

@@ -244,6 +244,8 @@ class TreeTable(NodeTable):
     low, high : ndarray of shape (n_nodes,)
         An edge admits the codes from low on and below high.
     admits_missing : ndarray of shape (n_nodes,)
+    edges_on : list of ndarray
+        All edges on each feature.
     edge_set : ndarray of shape (n_nodes,) or None
         Row of `edge_sets` for an edge on a categorical feature, else -1.
     edge_sets : ndarray of shape (n_edge_sets, n_codes)
@@ -286,8 +288,8 @@ class TreeTable(NodeTable):
         self.low, self.high, self.depth = np.zeros((3, n_nodes), dtype=np.int32)
         self.admits_missing = np.zeros(n_nodes, dtype=bool)
         self.edge_rank = np.zeros(n_nodes, dtype=np.int32)
-        self._by_feature = self._grouped(self.edge_feature)
-        for edges in self._by_feature:
+        self.edges_on = self._grouped(self.edge_feature)
+        for edges in self.edges_on:
             self.edge_rank[edges] = np.arange(len(edges))
         self.edge_set, self.edge_sets = None, None
         if self.left_set is not None:
@@ -325,15 +327,11 @@ class TreeTable(NodeTable):
                 goes = goes & self.edge_sets[self.edge_set[above[m]]]
             self.edge_sets[self.edge_set[edges[m]]] = goes
 
-    def edges_on(self, feature):
-        """All edges on a feature."""
-        return self._by_feature[feature]
-
     def trees_with(self, features):
         """The trees that split on any of some features, (n_features,) bool."""
         asks = np.zeros(len(self.roots), dtype=bool)
         for feature in np.flatnonzero(features):
-            asks[self.tree[self.edges_on(feature)]] = True
+            asks[self.tree[self.edges_on[feature]]] = True
         return np.flatnonzero(asks)
 
     def last_edge(self, nodes, feature):

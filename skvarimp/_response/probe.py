@@ -209,15 +209,10 @@ def _compare_curves(response, moves, fast, own, base):
         if one.shape != other.shape:
             where = f"{where}, in shape: {one.shape} against {other.shape}"
             raise Difference(np.inf, 1.0, where)
-        _compare(response, one, other, size, where)
-
-
-def _compare(response, fast, own, size, where):
-    """Compare two arrays; a NaN on one side is a difference."""
-    gap = np.abs(fast - own).max()
-    size = max(size, np.abs(own).max())
-    if not gap <= max(EXACT, response.rounding) * size:
-        raise Difference(gap, size, where)
+        gap, all_size = np.abs(one - other).max(), max(size, np.abs(other).max())
+        # a NaN on one side is a difference
+        if not gap <= max(EXACT, response.rounding) * all_size:
+            raise Difference(gap, all_size, where)
 
 
 def _probe_move(response, rows, feature):

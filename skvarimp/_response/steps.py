@@ -245,10 +245,6 @@ class Steps:
             sums[o, :, 0] += np.bincount(groups, first * weights, n_groups)
         return np.cumsum(sums, axis=2, out=sums)
 
-    def dense(self):
-        """d itself, (n_outputs, n_rows, n_cells)."""
-        return self.by_group(np.ones(self.n_rows), np.arange(self.n_rows), self.n_rows)
-
 
 def settled(values, gap):
     """Values that are 0 or 1 but for rounding made so, in place.

@@ -71,13 +71,13 @@ class Task(NamedTuple):
         Moves served.
     rows : slice
         Evaluated rows covered.
-    finishes : bool
-        Whether they are all rows, and the numbers are finished where the task is done.
+    together : bool
+        Whether the positions move single columns that go together.
     """
 
     positions: tuple
     rows: slice
-    finishes: bool = False
+    together: bool = False
 
 
 class Reduced(NamedTuple):
@@ -184,13 +184,18 @@ def _at_places(arrays, places, size):
 KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
 
 
-def do_task(task, tasks):
+def do_task(task, tasks, walk):
     # The C library returns freed blocks to the system, and then fetches them again
     # page by page for the next block of curves. After it has freed one block of 32 MB,
     # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
     np.empty(min(KEPT_ELEMENTS, int(working_bytes()) // 16))
     found = tasks.reduced(task)
-    return [finished(tasks.walk, one) for one in found] if task.finishes else found
+    return [finished(walk, one) for one in found] if has_all_rows(task, walk) else found
+
+
+def has_all_rows(task, walk):
+    """Whether a task's numbers can be finished where it is done."""
+    return task.rows == slice(0, len(walk.rows))
 
 
 def finished(walk, found):
@@ -278,9 +283,9 @@ def finished_positions(walk, n_jobs=None):
     """Yield (positions, `Outcome` of each reduction) as the last rows are in."""
     tasks, prefer = walk.response.tasks(walk), walk.response.prefer
     finish, waiting = partial(finished, walk), {}
-    with closing(in_order(do_task, tasks, (tasks,), n_jobs, prefer)) as arriving:
+    with closing(in_order(do_task, tasks, (tasks, walk), n_jobs, prefer)) as arriving:
         for task, found in arriving:
-            if task.finishes:
+            if has_all_rows(task, walk):
                 yield from found
                 continue
             n_rows = task.rows.stop - task.rows.start

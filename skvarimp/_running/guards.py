@@ -3,7 +3,7 @@
 They also count the rows that a model is asked to predict in a fit, and keep to a limit.
 Whatever asks a model in the process of the fit counts its rows here. Draws, which may
 run in other processes, are planned: no round begins that might ask for more rows than
-are left, see `Budget.affordable`.
+are left.
 """
 
 import contextlib
@@ -276,30 +276,6 @@ class Budget:
         finally:
             self.limit = before
 
-    def affordable(self, wanted, rows_needed):
-        """As many of the repeats wanted as the rows left allow; the rest is cut evenly.
-
-        Parameters
-        ----------
-        wanted : ndarray of int of shape (n_features,)
-            Further repeats of each feature.
-        rows_needed : callable
-            rows_needed(wanted) -> the largest number of rows that these ask for.
-
-        Returns
-        -------
-        ndarray of int of shape (n_features,)
-            The largest of min(wanted, q) that is affordable, for a number q.
-        """
-        if self.left == np.inf:
-            return wanted
-        below, above = 0, int(wanted.max(initial=0)) + 1
-        while above - below > 1:
-            q = (below + above) // 2
-            enough = rows_needed(np.minimum(wanted, q)) <= self.left
-            below, above = (q, above) if enough else (below, q)
-        return np.minimum(wanted, below)
-
 
 def budget():
     """That of the fit under way; without a limit outside."""
@@ -361,9 +337,3 @@ def drawing_budget(measure):
     own = Budget(np.inf)
     own.restart(measure, budget().spent)
     return own
-
-
-def spend(n_rows):
-    """Count rows that a model is about to be asked for."""
-    if _current.get() is not None:
-        _current.get().spend(n_rows)

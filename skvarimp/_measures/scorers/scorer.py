@@ -8,7 +8,7 @@ from sklearn.metrics import get_scorer
 from skvarimp._data.table import has_tags, rows_of_target
 from skvarimp._measures.scorers.proxies import SMOOTH, Recorded, own_score
 from skvarimp._measures.scorers.sample_scores import sample_scores
-from skvarimp._running.guards import spend, users_code
+from skvarimp._running.guards import budget, users_code
 
 
 def named_scorers(scoring):
@@ -128,14 +128,14 @@ class Scorer:
         """
         table, estimator = self.problem.table, self.problem.model.estimator
         score = np.nan
-        spend(table.n_samples)
+        budget().spend(table.n_samples)
         try:
             score = self.score(recorded, table.copy())
             if self.scorer is not own_score:
                 return score, recorded.known
         except Exception:
             pass
-        spend(table.n_samples)
+        budget().spend(table.n_samples)
         own = self.score(estimator, table.copy())  # which may look at X
         same = np.isclose(score, own, rtol=1e-11, atol=1e-13)
         return own, recorded.known if same else {}

@@ -241,7 +241,7 @@ class ColumnsTasks(Tasks):
         return np.array([every[e].columns[0] for e in features], np.intp)
 
     def reduced(self, task):
-        if not task.finishes:
+        if not task.together:
             return super().reduced(task)
         columns = self.columns_of([p % self.walk.n_features for p in task.positions])
         return list(self.reduced_columns(task.positions, columns))

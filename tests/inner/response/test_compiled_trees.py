@@ -147,10 +147,11 @@ def test_equal_grids_of_one_feature_share_a_strip():
 
     def on_all_cells(plan):
         """The curves of all members."""
+        cells = [np.arange(len(m.cell_of_value))[:, np.newaxis] for m in plan.members]
         parts = [
-            [plan.steps(curves, m, None).dense().ravel()]
+            moved.ravel()
             for _, curves, _ in plan.pieces(codes)
-            for m, member in enumerate(plan.members)
+            for moved in plan.at(curves, cells)
         ]
         return np.concatenate(parts, axis=None)
 
@@ -277,8 +278,8 @@ def check_chain(n):
         assert len(plan.trees) == 1
         (_, curves, own), *more = plan.pieces(codes)
         assert not more
-        steps = [plan.steps(curves, m, None) for m in used]
-        found.append([own, *(of_member.dense() for of_member in steps)])
+        cells = [np.arange(len(m.cell_of_value))[:, np.newaxis] for m in members]
+        found.append([own, *plan.at(curves, cells)])
     for plain, fast in zip(*found):
         np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12)
 

@@ -92,7 +92,8 @@ def other_shapes():
         random.randn(2, counts.sum()),
         9,
     )
-    ice = base[:, :, np.newaxis] + steps.dense()
+    every = np.arange(N)
+    ice = base[:, :, np.newaxis] + steps.by_group(np.ones(N), every, N)
     dense = Dense(*given, ice[np.newaxis])
     yield "steps", StepCurves, StepCurves(*given, steps), dense
     factors, curve = random.randn(2, N), random.randn(9)

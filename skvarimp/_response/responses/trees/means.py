@@ -320,7 +320,7 @@ def products(response, codes, members, slopes):
     moving[:, moves] = 1.0
     edge_slopes = np.zeros((table.n_raw, len(table.feature)))
     for member, slope in zip(members, slopes):
-        edge_slopes[:, table.edges_on(member.feature)] = _over_edges(member, slope)
+        edge_slopes[:, table.edges_on[member.feature]] = _over_edges(member, slope)
         total[:, member.feature] = slope.sum(axis=1)
     paths = Paths(table, moving[0] > 0)
     value = paths.values[:, paths.sets(1)[0]]

@@ -123,7 +123,7 @@ def edge_steps(table, feature, used):
         Cells where what an edge admits begins and ends by turns; an end behind the
         last cell is left out.
     """
-    edges = table.edges_on(feature)
+    edges = table.edges_on[feature]
     if table.categorical[feature]:
         inside = table.edge_sets[table.edge_set[edges]][:, used]
         changes = np.diff(inside, axis=1, prepend=False)
@@ -294,7 +294,7 @@ class TreeGrids:
         Parameters
         ----------
         curves : Curves
-        cells : ndarray of shape (n_members, n_times, n_rows)
+        cells : list of ndarray of shape (n_times, n_rows or 1)
             Values of the members' moves.
 
         Yields
@@ -336,7 +336,9 @@ class TreeGrids:
     def joined_steps(self, rows, moves):
         """The `Steps` of the first member of all rows; arguments as of `curves_of`."""
         parts = self.curves_of(rows, moves)
-        return Steps.joined([self.steps(curves, 0, rows.index) for _, curves in parts])
+        return Steps.joined(
+            [self.steps(curves, 0, rows.index[part]) for part, curves in parts]
+        )
 
     def steps(self, curves, m, rows):
         """The `Steps` of one member; arguments as of `some_curves`."""
@@ -368,7 +370,7 @@ def _marks(table, firsts, first_cell):
     for first, start in zip(firsts, first_cell):
         if first.feature < 0:
             continue
-        on = table.edges_on(first.feature)
+        on = table.edges_on[first.feature]
         count, cells = edge_steps(table, first.feature, first.used)
         edge, turn = numbered(count)
         at, end = cells + start, n + np.cumsum(count)

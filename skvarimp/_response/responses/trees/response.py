@@ -49,10 +49,7 @@ class TreeCodes:
     def __init__(self, trees):
         self.trees = trees
         self.feature_of = {j: u for u, j in enumerate(trees.columns.tolist())}
-
-    @cached_property
-    def _coded(self):
-        return Memo(most=2, travels=True)  # the table itself and a probe's few rows
+        self._coded = Memo(most=2, travels=True)  # the table and a probe's few rows
 
     def rows(self, table):
         """Codes of a table's rows, (n_samples, n_features), made once a table."""
@@ -190,13 +187,11 @@ class TreeResponse(Response):
         ]
         shape, plan = (self.n_outputs, len(rows)), TreeGrids(self, members)
         found = [np.empty((*shape, move.n_cells)) for move in moves]
+        every = [np.arange(move.n_cells)[:, np.newaxis] for move in moves]
         for part, curves in plan.curves_of(rows, moves):
-            base = rows.base[:, part, np.newaxis]
-            for m, (member, own) in enumerate(zip(members, found)):
-                moved = plan.steps(curves, m, rows.index[part]).dense()
-                own[:, part] = settled(
-                    base + moved[:, :, member.cell_of_value], self.gap
-                )
+            base = rows.base[:, np.newaxis, part]
+            for own, moved in zip(found, plan.at(curves, every)):
+                own[:, part] = settled(base + moved, self.gap).swapaxes(1, 2)
         return found
 
     def _group_curves(self, rows, move):
@@ -257,7 +252,9 @@ class TreeResponse(Response):
             TreeGrids(self, [member]),
         )
         for part, curves in plan.curves_of(rows, [move]):
-            mean += plan.steps(curves, 0, rows.index).over_rows(rows.weights[part])
+            mean += plan.steps(curves, 0, rows.index[part]).over_rows(
+                rows.weights[part]
+            )
         return mean[:, member.cell_of_value]
 
     def averaged(self, rows, n_columns):
