@@ -153,6 +153,13 @@ def test_labels_raise():
         DerivativeImportance(response_method="predict").fit(model, X)
 
 
+def test_small_steps_of_a_model_are_found_out():
+    """However small the response is."""
+    X = np.random.RandomState(0).randn(30, 2)
+    with pytest.raises(ValueError, match="piecewise constant"):
+        DerivativeImportance().fit(lambda X: 1e-6 * (X[:, 0] > 0), X)
+
+
 def test_unknown_piecewise_constant_models_are_found_out():
     """Every difference is 0, but the response moves: no silent zeros."""
     forest = RandomForestRegressor(3, random_state=0).fit(X[:, :2], Y)

@@ -76,6 +76,14 @@ def test_constants_are_0():
     assert empty.importances_.tolist() == [0.0] * 3
 
 
+def test_a_column_whose_variance_vanishes_is_constant():
+    """The squares of differences of 1e-200 are below the smallest number."""
+    X = np.column_stack([np.arange(6.0), np.arange(6) * 1e-200])
+    imp = FIRMImportance(method="linear").fit(lambda X: X[:, 0], X)
+    assert imp.importances_[0] > 0
+    assert imp.importances_[1] == imp.standard_errors_[1] == 0.0
+
+
 def test_one_constant_output_among_others():
     """Standardising leaves it 0 and does not disturb the rest."""
     s = np.column_stack([score(X)[:, 0], np.ones(N)])

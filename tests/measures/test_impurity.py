@@ -338,6 +338,21 @@ def test_wrong_training_data_is_an_error():
         measure.fit(named, DIABETES.iloc[:, ::-1], PROGRESSION)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_rounding_of_the_training_target_is_relative_to_its_size(size):
+    """Means of leaves agree to rounding, whatever the units of y and of the weights."""
+    X, y = DIABETES.to_numpy(), PROGRESSION.to_numpy() * size
+    weight = np.linspace(1, 2, len(y)) * size
+    tree = DecisionTreeRegressor(max_depth=5, random_state=0)
+    tree.fit(X, y, sample_weight=weight)
+    measure = ImpurityImportance(surrogates=1)
+    measure.fit(tree, X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="y is not the training target"):
+        measure.fit(tree, X, y * (1 + 1e-6), sample_weight=weight)
+    with pytest.raises(ValueError, match="X is not the training data"):
+        measure.fit(tree, X, y, sample_weight=weight * (1 + 1e-6))
+
+
 @pytest.mark.parametrize("criterion", ["auto", "mse"])
 def test_training_data_of_a_full_grown_tree_is_checked(criterion):
     """All of the target's variance goes in any order, but not at the same nodes."""

@@ -611,3 +611,12 @@ def test_a_joint_effect_of_rounding_is_none(size, share):
     measure = InteractionImportance(statistic="h", pairs=[(0, 1)])
     measure.fit(lambda X: 1e3 * X[:, 2] + size * X[:, 0] * X[:, 1], corners)
     assert measure.importances_[0] == pytest.approx(share, abs=1e-3)
+
+
+@pytest.mark.parametrize(("n", "kind"), [(12, MatrixDisplay), (13, ImportanceDisplay)])
+def test_pairs_of_more_than_twelve_features_are_bars(n, kind):
+    """As documented at `plot`."""
+    X = np.random.RandomState(0).randn(10, n)
+    imp = InteractionImportance().fit(LinearRegression().fit(X, X[:, 0]), X)
+    assert type(imp.plot()) is kind
+    plt.close("all")

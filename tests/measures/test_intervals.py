@@ -177,3 +177,12 @@ def test_columns_in_batches_have_the_same_intervals():
         size = np.abs(expected).max()
         for found in others:
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * size)
+
+
+def test_joint_intervals_at_another_confidence():
+    """As if the ranks had been asked for at that confidence."""
+    imp = SensitivityImportance(keep_rows=True, scale=None).fit(LINEAR, X)
+    wide, narrow = (rank_intervals(imp, confidence=c) for c in (0.99, 0.8))
+    np.testing.assert_array_equal(narrow.ends(0.99), wide.joint_ends)
+    np.testing.assert_array_equal(narrow.ends(0.8), narrow.joint_ends)
+    assert np.all(wide.joint_ends[1] > narrow.joint_ends[1])

@@ -14,7 +14,7 @@ from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import Feature, as_table, is_frame
 from skvarimp._response.conditional import product_move
-from skvarimp._response.grid import distinct_values, make_move
+from skvarimp._response.grid import QuantileGrid, distinct_values, make_move
 
 N = 17
 RANDOM = np.random.RandomState(0)
@@ -426,3 +426,16 @@ def test_two_features_move_at_once(container, second_grid):
             assert moved.has_levels(j)
     if is_frame(table.native):
         assert list(moved.types())[:2] == list(table.types())[:2]
+
+
+@pytest.mark.parametrize("n_missing", [0, 7])
+def test_each_row_goes_with_the_bin_that_holds_it(n_missing):
+    """Each of 4 bins has 15 of 60 values; missing values are a cell of their own."""
+    x = np.append(np.random.RandomState(0).permutation(60), np.full(n_missing, np.nan))
+    n = len(x)
+    move = QuantileGrid(4)(
+        as_table(x[:, np.newaxis]), np.full(n, 1 / n), Feature("x0", (0,)), frozenset()
+    )
+    bins = np.where(np.isnan(x), 4, x // 15)
+    assert np.array_equal(move.nearest, bins)
+    np.testing.assert_array_equal(move.values[:4], [7.0, 22.0, 37.0, 52.0])

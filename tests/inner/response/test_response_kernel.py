@@ -259,3 +259,9 @@ def test_machine_without_support_vectors():
     for measure in (DerivativeImportance(), SensitivityImportance(scale=None)):
         assert measure.fit(model, X).importances_.tolist() == [0.0] * 6
     assert "it has no support vectors" in measure.response_path_
+
+
+@pytest.mark.parametrize("model", [SVR(kernel="poly"), SVR(), KernelRidge()])
+def test_a_few_rows(model):
+    """Fewer than a probe looks at, and than a curve has nodes."""
+    check_equal(clone(model).fit(X, Y), X[:3], features=[0, 4, [0, 1]])

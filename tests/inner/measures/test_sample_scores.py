@@ -1,0 +1,58 @@
+"""Formulas of scores of many samples, one sample at a time by scikit-learn."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from skvarimp._measures.scorers.sample_scores import _balanced_accuracy, _ratio
+
+RANDOM = np.random.RandomState(0)
+WEIGHTS = RANDOM.uniform(0.2, 2.0, (30, 4))  # of 30 rows in 4 samples
+SAMPLES = SimpleNamespace(
+    mean=lambda values: np.atleast_2d(values) @ WEIGHTS / WEIGHTS.sum(axis=0)
+)
+SCORES = {
+    "f1": metrics.f1_score,
+    "precision": metrics.precision_score,
+    "recall": metrics.recall_score,
+}
+
+
+def each_sample(score, y, called, **options):
+    """The score of each sample by scikit-learn."""
+    return [score(y, called, sample_weight=w, **options) for w in WEIGHTS.T]
+
+
+@pytest.mark.parametrize("average", ["binary", "micro", "macro", "weighted"])
+@pytest.mark.parametrize("kind", list(SCORES))
+def test_ratios_of_classes(kind, average):
+    """Label 3 is never called; label 4 occurs neither in y nor in what is called."""
+    binary = average == "binary"
+    y = RANDOM.randint(0, 2 if binary else 4, 30)
+    called = np.where(RANDOM.rand(30) < 0.5, np.minimum(y, 2), RANDOM.randint(0, 2, 30))
+    if not binary:
+        y, called = np.where(y == 3, 5, y), np.where(called == 3, 5, called)
+    found = _ratio(kind, average)(y, called[np.newaxis], SAMPLES)
+    expected = each_sample(SCORES[kind], y, called, average=average, zero_division=0)
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted"])
+@pytest.mark.parametrize("kind", list(SCORES))
+def test_ratios_of_several_labels_for_a_row(kind, average):
+    """The third label is in no row and called for none, but counts in a mean."""
+    y, called = RANDOM.randint(0, 2, (2, 30, 3))
+    y[:, 2] = called[:, 2] = 0
+    found = _ratio(kind, average)(y, called[np.newaxis], SAMPLES)
+    expected = each_sample(SCORES[kind], y, called, average=average, zero_division=0)
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-13)
+
+
+def test_balanced_accuracy():
+    """The mean of the recalls of three classes."""
+    y, called = RANDOM.randint(0, 3, (2, 30))
+    found = _balanced_accuracy(y, called[np.newaxis], SAMPLES)
+    expected = each_sample(metrics.balanced_accuracy_score, y, called)
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-13)

@@ -1,0 +1,51 @@
+"""What fills in a removed column, against a regression and an enumeration."""
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+
+from skvarimp._data.table import as_table
+from skvarimp._refits.filled import FilledColumns
+
+RANDOM = np.random.RandomState(0)
+WEIGHTS = RANDOM.uniform(0.5, 2.0, 60)
+
+
+def test_a_number_is_the_closest_to_that_of_a_linear_regression():
+    """A penalty of 1e-6 moves a prediction by less than half a gap of the values."""
+    X = RANDOM.randn(60, 3) * [1.0, 10.0, 0.1] + [5.0, -3.0, 100.0]
+    X[:, 0] = np.round(X[:, 0] + 0.3 * X[:, 1] + 5 * X[:, 2], 1)
+    others = X[:, 1:]
+    model = LinearRegression().fit(others, X[:, 0], sample_weight=WEIGHTS)
+    predicted = model.predict(others)
+    gaps = np.sort(np.abs(predicted[:, np.newaxis] - X[:, 0]), axis=1)
+    clear = gaps[:, -1] > 0
+    nearest = np.abs(predicted[:, np.newaxis] - X[:, 0]).argmin(axis=1)
+    donors = FilledColumns(as_table(X), WEIGHTS).donors([0])[:, 0]
+    distance = np.abs(predicted - X[donors, 0])
+    smallest = np.abs(predicted - X[nearest, 0])
+    assert clear.all()
+    np.testing.assert_allclose(distance, smallest, atol=1e-3)
+
+
+def test_a_level_is_the_one_that_a_regression_of_indicators_finds_likeliest():
+    """The mean of an indicator is the chance of its level."""
+    levels = RANDOM.randint(0, 3, 60)
+    x = levels + RANDOM.randn(60)
+    X = pd.DataFrame({"level": pd.Categorical(np.array(list("abc"))[levels]), "x": x})
+    indicators = 1.0 * (levels[:, np.newaxis] == np.arange(3))
+    model = LinearRegression().fit(x[:, np.newaxis], indicators, sample_weight=WEIGHTS)
+    likeliest = model.predict(x[:, np.newaxis]).argmax(axis=1)
+    donors = FilledColumns(as_table(X), WEIGHTS).donors([0])[:, 0]
+    assert np.array_equal(levels[donors], likeliest)
+
+
+def test_two_columns_are_filled_in_from_the_third():
+    """Each by itself, from what neither of them knows."""
+    X = RANDOM.randn(60, 3) @ RANDOM.randn(3, 3)
+    third = X[:, [2]]
+    predicted = LinearRegression().fit(third, X[:, :2], WEIGHTS).predict(third)
+    donors = FilledColumns(as_table(X), WEIGHTS).donors([0, 1])
+    for column, own, wanted in zip(X.T, donors.T, predicted.T):
+        smallest = np.abs(wanted[:, np.newaxis] - column).min(axis=1)
+        np.testing.assert_allclose(np.abs(wanted - column[own]), smallest, atol=1e-4)
