@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 from skvarimp._data.statistics import Units, deciles
 from skvarimp._data.validation import grid_constraint
 from skvarimp._display.curves import CurvesDisplay
+from skvarimp._measures.evaluations import CountsEvaluations
 from skvarimp._measures.joint.statistics import (
+    SURFACE_VALUES,
     joint_dependence,
     resolve_sets,
     spread_cells,
@@ -21,9 +23,10 @@ from skvarimp._measures.joint.statistics import (
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
-from skvarimp._response.grid import QuantileGrid, kind_of
+from skvarimp._response.grid import N_QUANTILES, QuantileGrid, kind_of
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
-from skvarimp._running.guards import warn
+from skvarimp._response.rounds import LEAST_ROWS
+from skvarimp._running.guards import budget, warn
 from skvarimp._running.memory import slices
 from skvarimp._running.tasks import in_order, in_threads
 from skvarimp._types import CustomGrid, Features, NamedGrid, Pairs, ResponseMethod
@@ -33,7 +36,7 @@ ROWS_KEPT, VALUES_KEPT = 100, 50  # of the rows' own curves, for a picture
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PartialDependenceImportance(ResponseImportance):
+class PartialDependenceImportance(CountsEvaluations, ResponseImportance):
     """How far the partial dependence of a model's response on a feature is from flat.
 
     The partial dependence at a value is the mean response over the rows when the
@@ -82,6 +85,9 @@ default="auto"
         Whether to compute `curve_errors_`, for bands in `plot_curves`. Each feature
         then takes up to 50 further evaluations of each row. With trees a fit takes up
         to four times as long, without a fast response a little longer.
+    max_evaluations : int, default=None
+        Largest number of rows that the model may be asked to predict. Fewer rows are
+        drawn where it does not allow all of them. None: no limit.
 
     Attributes
     ----------
@@ -160,7 +166,8 @@ default="auto"
     feature. By default that is 64 n_samples up to 4 000 rows. Of more rows half are
     drawn, at least 4 000 and at most 10 000, the same ones in each fit, so that no fit
     takes more than 640 000 predictions per feature. Of a group 256 joint values are
-    taken, and of a categorical feature all levels. Any other `grid` takes all rows.
+    taken, and of a categorical feature all levels. Any other `grid` takes all rows
+    that `max_evaluations` allows.
 
     References
     ----------
@@ -198,6 +205,9 @@ default="auto"
     pairs: Pairs = None
     keep_rows: bool = False
     curve_errors: bool = False
+    max_evaluations: int | None = None
+
+    _drawn_estimation = "rows"
 
     def _plan(self, problem, features):
         n_rows, one = problem.n_rows, np.ones(len(problem.base))
@@ -219,6 +229,8 @@ default="auto"
         grid, estimation = self.grid, "exact"
         if isinstance(grid, str) and grid == "auto":
             grid, estimation = "all", "auto"
+        elif self.max_evaluations is not None:
+            estimation = "auto"
         request = Request(grid, reductions, [one] * len(reductions), categorical)
         pairs = None
         if self.pairs is not None:
@@ -234,15 +246,55 @@ default="auto"
     def _cheapest(self, plan):
         """ "exact", or "rows" of those there are; settles the grid."""
         problem, request = plan.problem, plan.request
-        if problem.curves_are_cheap(plan.features, request):
+        free = isinstance(self.grid, str) and self.grid == "auto"
+        limited = self.max_evaluations is not None
+        allowed = not limited or self._exact_rows(plan) <= budget().left
+        if allowed and (not free or problem.curves_are_cheap(plan.features, request)):
             return "exact"
-        request.grid = QuantileGrid()
-        rows = problem.rows_of_curves(plan.features, request.categorical)
+        if free:
+            request.grid = QuantileGrid()
+        most = problem.rows_affordable(*self._asked(plan)) if limited else np.inf
+        rows = problem.rows_of_curves(plan.features, request, most)
         if len(rows) == problem.n_rows:
             return "exact"
         plan.rows, n = rows, len(rows)
         request.reductions[-1] = PartialDependence(self.statistic, n, n, apart=True)
         return "rows"
+
+    def _asked(self, plan):
+        """Predictions of each row that the curves are means over, and of others."""
+        problem, request, pairs = plan.problem, plan.request, plan.own or []
+        if not problem.response(plan.features).asks_model:
+            return 0, 0
+        sizes = problem.grid_sizes(plan.features, request)
+        # a missing value comes on top of those spread over the grid
+        some, joint = (np.minimum(sizes, k + 1) for k in (VALUES_KEPT, SURFACE_VALUES))
+        each = sizes.sum() + sum(joint[j] * joint[k] for j, k in pairs)
+        if self.curve_errors:
+            each += some.sum()
+        if self.kind == "average":
+            return int(each), 0
+        return int(each), min(problem.table.n_samples, ROWS_KEPT) * int(some.sum())
+
+    def _exact_rows(self, plan):
+        problem, (each, more) = plan.problem, self._asked(plan)
+        if each and self.keep_rows and self.kind == "average":
+            n_outputs, (curves,) = len(problem.base), plan.request.reductions
+            sizes = problem.grid_sizes(plan.features, plan.request)
+            each += sum(k for k in sizes if not curves.keeps_apart(n_outputs * k))
+        return each * problem.n_rows + more
+
+    def _least_evaluations(self, n_rows, n_features):
+        return n_rows + min(n_rows, LEAST_ROWS) * N_QUANTILES * n_features
+
+    def _moved_rows(self, problem, features):
+        plan = self._plan(problem, features)
+        if plan.estimation == "auto":
+            plan.estimation = self._cheapest(plan)
+        if plan.rows is None:
+            return self._exact_rows(plan)
+        each, more = self._asked(plan)
+        return each * len(plan.rows) + more
 
     def _conclude(self, plan, outcomes):
         request = plan.request
@@ -386,9 +438,16 @@ def _some_curves(plan, feature):
     problem, request = plan.problem, plan.request
     last = problem.table.n_samples - 1
     rows = np.unique(np.linspace(0, last, ROWS_KEPT).round().astype(np.intp))
-    move, curves = problem.curves(plan.features, feature, request, rows)
-    cells = spread_cells(move, VALUES_KEPT)
-    return move.values[cells], curves[:, :, cells].transpose(1, 2, 0)
+    move = problem.move(feature, request)
+    few = _few_cells(move, spread_cells(move, VALUES_KEPT))
+    curves = problem.response(plan.features).curves(problem.rows.block(rows), few)
+    return few.values, curves.transpose(1, 2, 0)
+
+
+def _few_cells(move, cells):
+    """The move to some of its cells, of equal probability."""
+    share = np.full(len(cells), 1.0 / len(cells))
+    return move.at_cells(cells, probabilities=share, codes=None, nearest=None)
 
 
 def _errors_of_curve(feature, plan):
@@ -409,9 +468,7 @@ def _errors_of_curve(feature, plan):
     some = spread_cells(move, VALUES_KEPT)
     for part in slices(len(some), n_outputs * n_rows):
         cells = some[part]
-        share = np.full(len(cells), 1.0 / len(cells))
-        few = move.at_cells(cells, probabilities=share, codes=None, nearest=None)
-        curves = response.curves(evaluated, few)
+        curves = response.curves(evaluated, _few_cells(move, cells))
         influences = np.moveaxis(curves, 2, 0)
         influences = influences - (influences @ weights)[..., np.newaxis]
         errors[cells] = units.error(influences)

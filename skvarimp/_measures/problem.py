@@ -37,6 +37,7 @@ from skvarimp._response.losses import loss_of_rows, with_groups
 from skvarimp._response.mean_curves import MeanCurve
 from skvarimp._response.probe import fast_response, respond
 from skvarimp._response.rounds import (
+    LEAST_ROWS,
     Effort,
     RowDraws,
     curve_rows,
@@ -169,11 +170,6 @@ class Problem:
         grid, categorical = request.grid, request.categorical
         return make_move(self.table, self.weights, feature, grid, categorical)
 
-    def curves(self, features, feature, request, rows):
-        """The move of one of the features, and the curves of some rows of `table`."""
-        move = self.move(feature, request)
-        return move, self.response(features).curves(self.rows.block(rows), move)
-
     def distinct_values(self, feature):
         """The observed values of a feature and their probabilities."""
         return distinct_values(self.table, self.weights, feature)
@@ -182,6 +178,21 @@ class Problem:
         """The nine deciles of a column of numbers."""
         column = self.table.column(feature.columns[0])
         return deciles(*distinct_masses(column, self.weights))
+
+    def rows_affordable(self, n_each, n_more=0):
+        """How many rows the model may be asked to predict so often each.
+
+        Raises where `max_evaluations` does not allow the fewest.
+
+        Parameters
+        ----------
+        n_each : int
+            Predictions of each row.
+        n_more : int, default=0
+            Predictions beside these.
+        """
+        budget().require(n_each * min(self.n_rows, LEAST_ROWS) + n_more)
+        return (budget().left - n_more) // n_each if n_each else np.inf
 
     def grid_sizes(self, features, request):
         """How many values each feature moves through."""
@@ -391,26 +402,29 @@ class Problem:
         drawn = curve_rows(n) * np.minimum(sizes, N_QUANTILES).sum()
         return exact <= max(TIMES_DRAWN * drawn * response.call_cost(), QUICK)
 
-    def rows_of_curves(self, features, categorical):
+    def rows_of_curves(self, features, request, most=np.inf):
         """The rows that curves at quantiles are means over, which are kept at once.
 
         Parameters
         ----------
         features : list of Feature
-        categorical : frozenset of int
-            See `Request`.
+        request : Request
+            Over the grid of the curves.
+        most : float, default=inf
+            How many rows the model may be asked for.
 
         Returns
         -------
         ndarray of int
             In the order of X. The same for all features and in all fits.
         """
-        request, n_cells = Request(QuantileGrid(), [], [], categorical), N_JOINT
+        n_cells, few = N_JOINT, isinstance(request.grid, QuantileGrid)
         for feature in features:
-            if kind_of(self.table, feature, categorical).categorical:
+            kind = kind_of(self.table, feature, request.categorical)
+            if kind.categorical or not few:
                 n_cells = max(n_cells, self.move(feature, request).n_cells)
         room = MOST_KEPT // (n_cells * len(self.base))
-        n_drawn = min(curve_rows(self.n_rows), max(2, room))
+        n_drawn = int(min(curve_rows(self.n_rows), max(2, room), most))
         return np.sort(random_order(self.n_rows, 0)[:n_drawn])
 
     def curves_of_rows(self, features, request, rows, measure):

@@ -23,9 +23,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from skvarimp import (
+    PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
     ShapleyImportance,
+    SobolImportance,
     compare_importances,
 )
 from skvarimp.exceptions import ImportanceWarning
@@ -320,6 +322,60 @@ def test_expected_evaluations_are_the_most(importance):
     assert expected == 100 * (1 + 2 + 6 * 4)
     importance.fit(model, GRADES, y)
     assert sum(count) <= expected
+
+
+CURVES = {
+    "curves": PartialDependenceImportance(),
+    "curves, rows kept": PartialDependenceImportance(keep_rows=True),
+    "rows' curves": PartialDependenceImportance(kind="individual", grid="deciles"),
+    "bands": PartialDependenceImportance(grid=5, curve_errors=True),
+    "surfaces": PartialDependenceImportance(grid="deciles", pairs=[(0, 2)]),
+    "group": PartialDependenceImportance(features=[[0, 2], 3]),
+    "variance": SobolImportance(random_state=0),
+    "own variance": SobolImportance(order="first", grid="deciles", random_state=0),
+    "own, rows kept": SobolImportance(order="first", keep_rows=True, random_state=0),
+}
+
+
+@pytest.mark.parametrize("most", [None, 9000])
+@pytest.mark.parametrize("importance", CURVES.values(), ids=CURVES)
+def test_curves_keep_to_their_limit(importance, most):
+    """The largest number is foretold and kept, and most of it is used."""
+    gaps = X.copy()
+    gaps[::9, 2] = np.nan
+    imp, model = clone(importance).set_params(max_evaluations=most), Counted()
+    expected = imp.expected_evaluations(model, gaps)
+    assert model.rows == 0
+    imp.fit(model, gaps)
+    assert 0.85 * expected < model.rows <= expected <= (most or np.inf)
+
+
+@pytest.mark.parametrize("kind", [PartialDependenceImportance, SobolImportance])
+def test_limited_curves_are_near_the_exact_ones(kind):
+    """Errors of drawing tell how near; read models draw nothing."""
+    wide, y = make_friedman1(3000, n_features=5, random_state=0)
+    forest = RandomForestRegressor(5, max_leaf_nodes=30, random_state=0).fit(wide, y)
+    how = {"random_state": 0} if kind is SobolImportance else {}
+    exact = kind(**how, max_evaluations=40_000).fit(forest, wide)
+    assert exact.estimation_ == "exact"
+    drawn = kind(**how, grid="deciles", max_evaluations=10_000)
+    drawn.fit(Counted(forest), wide)
+    assert re.search(r"\d+ of (each of \d+ of )?3000 rows", drawn.response_path_)
+    decile = kind(**how, grid="deciles").fit(forest, wide)
+    gap = np.abs(drawn.importances_ - decile.importances_)
+    assert np.all(gap < 4 * drawn.monte_carlo_errors_ + 1e-12)
+
+
+@pytest.mark.parametrize("importance", CURVES.values(), ids=CURVES)
+def test_limits_that_curves_cannot_keep(importance):
+    """The model is asked for the rows of X, and the limit advised is enough."""
+    model, imp = Counted(), clone(importance).set_params(max_evaluations=300)
+    with pytest.raises(ValueError, match=r"max_evaluations=\d+") as caught:
+        imp.fit(model, X)
+    assert model.rows <= 100
+    enough = int(re.findall(r"max_evaluations=(\d+)", str(caught.value))[-1])
+    imp.set_params(max_evaluations=enough).fit(model, X)
+    assert np.all(np.isfinite(imp.importances_))
 
 
 @pytest.mark.parametrize("seed", [5, 19])

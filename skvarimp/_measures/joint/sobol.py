@@ -12,12 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
+from skvarimp._measures.evaluations import CountsEvaluations, exact_rows
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
-from skvarimp._response.grid import QuantileGrid
+from skvarimp._response.grid import N_QUANTILES, QuantileGrid
 from skvarimp._response.losses import OwnShare, TotalShare
+from skvarimp._response.rounds import LEAST_ROWS, Effort
 from skvarimp._results.intervals import interval_ends
+from skvarimp._running.guards import budget
 from skvarimp._types import (
     Axes,
     CustomGrid,
@@ -33,7 +36,7 @@ ROUNDING = 1e-13
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SobolImportance(ResponseImportance):
+class SobolImportance(CountsEvaluations, ResponseImportance):
     """Share of the variance of a model's response that is due to each feature.
 
     The first-order index is the share that the feature explains by itself. The total
@@ -78,6 +81,10 @@ default="auto"
         Whether to keep the numbers of single rows, `influences_` and
         `row_importances_`, from which `interval` and the comparisons of importances
         are computed.
+    max_evaluations : int, default=None
+        Largest number of rows that the model may be asked to predict. Up to half of
+        them serve the total indices, the others the curves of the first-order ones.
+        None: no limit.
 
     Attributes
     ----------
@@ -143,7 +150,7 @@ default="auto"
     error is too large. Features that the model does not use are exactly 0, and so are
     all features of a constant response. Cost for a model without a fast response:
     n_samples x n_cells predictions per feature if exact, else at most 30 000 times
-    `n_draws` and 64 x 10 000, however many rows there are.
+    `n_draws` and 64 x 10 000, however many rows there are; `max_evaluations` limits it.
 
     References
     ----------
@@ -188,6 +195,9 @@ default="auto"
     n_jobs: int | None = None
     random_state: RandomState = None
     keep_rows: bool = False
+    max_evaluations: int | None = None
+
+    _drawn_estimation = "sampled"
 
     def _plan(self, problem, features):
         n_rows, (spread, size) = problem.n_rows, problem.spread
@@ -206,14 +216,58 @@ default="auto"
         cheap = plan.problem.curves_are_cheap(plan.features, plan.request)
         return "sampled" if self._takes_all and not cheap else "exact"
 
+    def _rows_and_sizes(self, plan):
+        """The rows of drawn curves, their request, and predictions of each row.
+
+        The total indices take half of the predictions that are left, or what they need
+        at most, and the curves the others.
+        """
+        problem, features, given = plan.problem, plan.features, plan.request
+        grid = QuantileGrid() if self._takes_all else given.grid
+        of_curves, each, most = replace(given, grid=grid), 0, np.inf
+        if problem.response(features).asks_model:
+            each = int(problem.grid_sizes(features, of_curves).sum())
+        if self.max_evaluations is not None:
+            effort, n = Effort.of(self), problem.n_rows
+            wanted = effort.evaluations(n) * len(features)
+            least = effort.least_evaluations(n) * len(features)
+            spared = budget().left - each * min(n, LEAST_ROWS)
+            kept = min(wanted, max(least, min(budget().left // 2, spared)))
+            most = problem.rows_affordable(each, kept)
+        return problem.rows_of_curves(features, of_curves, most), of_curves, each
+
+    def _exact_rows(self, plan):
+        problem, features = plan.problem, plan.features
+        needed = exact_rows(problem, features, plan.request)
+        if needed and self.keep_rows and self.order == "first":
+            n_outputs, curves = len(problem.base), plan.request.reductions[1]
+            sizes = problem.grid_sizes(features, plan.request)
+            again = [k for k in sizes if not curves.keeps_apart(n_outputs * k)]
+            needed += problem.n_rows * sum(again)
+        return needed
+
+    def _least_evaluations(self, n_rows, n_features):
+        each = Effort.of(self).least_evaluations(n_rows)
+        each += min(n_rows, LEAST_ROWS) * N_QUANTILES
+        return n_rows + each * n_features
+
+    def _moved_rows(self, problem, features):
+        plan = self._plan(problem, features)
+        if plan.estimation == "auto":
+            plan.estimation = self._cheapest(plan)
+        if plan.estimation == "exact":
+            return self._exact_rows(plan)
+        rows, _, each = self._rows_and_sizes(plan)
+        donors = Effort.of(self).evaluations(problem.n_rows) * len(features)
+        return donors + len(rows) * each
+
     def _draw(self, plan):
         """The `Outcome` of total indices, and that of first-order ones, drawn."""
         problem, features, given = plan.problem, plan.features, plan.request
-        rows = problem.rows_of_curves(features, given.categorical)
-        grid = QuantileGrid() if self._takes_all else given.grid
+        rows, of_curves, _ = self._rows_and_sizes(plan)
         own = OwnShare("variance", len(rows), len(rows), apart=True)
         scale = given.scales[0]
-        of_curves = replace(given, grid=grid, reductions=[own], scales=[scale])
+        of_curves = replace(of_curves, reductions=[own], scales=[scale])
         first = problem.curves_of_rows(features, of_curves, rows, self)
         of_donors = replace(given, reductions=[TotalShare()], scales=[scale])
         total = problem.draw_donors(features, of_donors, TotalShare(), scale, self)
