@@ -329,7 +329,10 @@ class BaseImportance(CallbackSupportMixin, BaseEstimator):
         self._n_samples = int(n)
         if sample_weight is None:
             return
-        weights = np.asarray(sample_weight)
+        try:
+            weights = np.asarray(sample_weight)
+        except ValueError:  # of no shape, which the validation says
+            return
         if weights.shape == (n,) and weights.dtype.kind in "fiub":
             positive = weights[weights > 0].astype(np.float64)
             self._n_samples = len(positive)

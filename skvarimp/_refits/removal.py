@@ -9,13 +9,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skvarimp._data.base_table import Table, is_missing
+from skvarimp._data.table import resolve_columns
 from skvarimp._measures.base import BaseImportance
 from skvarimp._refits.columns import (
     Seen,
     Unknown,
     is_elementwise,
     rearranged,
-    renumbered,
 )
 from skvarimp._running.guards import users_code, warn
 
@@ -203,7 +203,9 @@ def _for_columns(refits, before, sources):
         name = "categorical_features"
         value = measure.get_params(deep=False).get(name)
         if value is not None:
-            measure = clone(measure).set_params(**{name: renumbered(name, value, seen)})
+            old = sorted(resolve_columns(value, before.names, before.n_columns))
+            now = [place for position in old for place in seen.now(position)]
+            measure = clone(measure).set_params(**{name: now})
     passed = refits.passed.for_columns(seen)
     return replace(refits, estimator=estimator, measure=measure, passed=passed)
 

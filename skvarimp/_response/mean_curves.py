@@ -246,8 +246,8 @@ class PartialDependence(WithStatistic):
             if state.rows is not None:  # the rows' curves times the slope
                 psi = state.rows - state.rows @ sample.weights[..., np.newaxis]
             shape = *importances.shape, sample.weights.shape[-1]
-            both = np.broadcast_to(psi + own, shape)
-            finished = sample.finished(importances, both, curves=curves)
+            psi = np.broadcast_to(psi, shape)
+            finished = sample.finished(importances, psi + own, curves=curves)
             if sample.keep_rows:
                 finished.through_curves = sample.scaled_mean(psi)
             return finished

@@ -400,9 +400,9 @@ def _letter(letter):
     from matplotlib.transforms import Affine2D
 
     font = FontProperties(weight="bold")
-    path = TextPath((0.0, 0.0), letter, size=1.0, prop=font, usetex=False)
-    if not len(path.vertices):  # a space
+    if not letter.strip():  # has no outline
         return Path.unit_rectangle()
+    path = TextPath((0.0, 0.0), letter, size=1.0, prop=font, usetex=False)
     box = path.get_extents()
     sizes = np.maximum([box.width, box.height], 1e-6)
     return path.transformed(Affine2D().translate(-box.x0, -box.y0).scale(*1.0 / sizes))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import SobolImportance
@@ -42,6 +43,20 @@ def test_cost_and_first_orders():
     assert imp.total_[4] == imp.first_order_[4] == imp.monte_carlo_errors_[4] == 0
     again = SobolImportance(random_state=0, n_jobs=2).fit(bent, X)
     np.testing.assert_allclose(again.total_, imp.total_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [LinearRegression, LogisticRegression])
+@pytest.mark.parametrize("order", ["total", "first"])
+def test_models_that_are_read_may_be_drawn(kind, order):
+    """Sums of terms, whose curves are the same for all rows, among them."""
+    X = numbers(300)
+    y = bent(X) if kind is LinearRegression else bent(X) > 0.0
+    model = kind().fit(X, y)
+    how = {"order": order, "grid": "deciles", "keep_rows": True}
+    exact = SobolImportance(estimation="exact", **how).fit(model, X)
+    drawn = SobolImportance(estimation="sampled", random_state=0, **how).fit(model, X)
+    gap = np.abs(drawn.importances_ - exact.importances_)
+    assert np.all(gap <= 4 * drawn.monte_carlo_errors_ + 1e-12)
 
 
 def test_rows_are_drawn_where_there_are_many():

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import (
+    AllRelevantSelector,
     BackwardEliminationSelector,
     CoefficientImportance,
     ComparisonDisplay,
@@ -181,6 +182,18 @@ MISUSES = {
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y[:5]),
         ValueError,
         "y has 5 rows, but X has 60 rows",
+    ),
+    "ragged weights": (
+        lambda: SensitivityImportance().fit(TREE, X, Y, sample_weight=[1.0, [2.0]]),
+        ValueError,
+        "`sample_weight` must be finite numbers",
+    ),
+    "columns of a selector's measure": (
+        lambda: AllRelevantSelector(
+            Ridge(), measure=SensitivityImportance(categorical_features=["x99"])
+        ).fit(X, Y),
+        ValueError,
+        "'x99' is not among",
     ),
     "negative weights": (
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y, sample_weight=-Y),

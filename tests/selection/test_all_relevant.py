@@ -429,3 +429,15 @@ def test_plot_of_a_selector():
     assert display.ax_.get_xlabel().startswith("impurity (")
     texts = {text.get_text() for text in display.ax_.get_yticklabels()}
     assert texts == {*frame.columns, "largest copy"}
+
+
+def test_columns_that_the_measure_names_by_their_places():
+    """The first column of an array without names is x0, and so is its copy."""
+    found = []
+    for named in (["x0", "x3"], [0, 3]):
+        measure = SensitivityImportance(categorical_features=named)
+        selector = AllRelevantSelector(
+            Ridge(), measure=measure, max_iter=3, random_state=0
+        )
+        found.append(selector.fit(X, Y).history_["importances"])
+    np.testing.assert_array_equal(*found)

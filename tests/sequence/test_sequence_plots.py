@@ -70,6 +70,12 @@ def test_logo_has_the_heights_of_single_letters(importance):
         assert top == pytest.approx(np.maximum(values, 0.0).sum())
 
 
+def test_logo_of_letters_without_outline():
+    """A space and no text at all are drawn as rectangles."""
+    display = SequenceLogoDisplay([[1.0, 2.0, 3.0]], ["", " ", "A"]).plot()
+    assert [letter for _, letter, _ in display.letters_] == ["", " ", "A"]
+
+
 def test_logo_of_nothing():
     """NaN and 0 have no letters; no positions are an error."""
     display = SequenceLogoDisplay([[np.nan, 0.0]], "AB").plot()
