@@ -16,27 +16,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 import numpy as np
 
-from skvarimp._compiled.tree_walk cimport TreeWalk
-
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static inline int lowest_bit(unsigned long long bits) {
-        unsigned long at;
-        _BitScanForward64(&at, bits);
-        return (int)at;
-    }
-    #else
-    #define lowest_bit(bits) __builtin_ctzll(bits)
-    #endif
-    """
-    int lowest_bit(uint64_t bits) nogil
+from skvarimp._compiled.tree_walk cimport lowest_bit, TreeWalk, Visit, WORD
 
 cdef enum:
-    BLOCK = 256  # rows that go down a tree together, at most
-    NUMBERS = 1048576  # in the lists of rows on their way, but those of one row
-    WORD = 64  # cells whose bits share a number
+    BLOCK = 256  # rows that go down one tree after the other
 
 
 @cython.final
@@ -70,11 +53,11 @@ cdef class Descent:
     cdef const double[:, ::1] leaf_values
     cdef const int64_t[:, ::1] spans_of_marks
     cdef const int64_t[::1] first_cell, n_cells
-    cdef Py_ssize_t n_raw, n_trees, n_members, size, n_events, n_pieces
-    # steps of all trees, row by row: from where to where they are
-    cdef int64_t[:, :, ::1] spans
-    cdef int32_t[::1] event_cells
-    cdef double[:, ::1] event_changes
+    cdef Py_ssize_t n_raw, n_trees, n_members, size, room, n_pieces
+    # each row's steps in all trees, from a multiple of `room` on
+    cdef int64_t[::1] n_steps
+    cdef int32_t[::1] step_cells
+    cdef double[:, ::1] step_changes
     # one row's steps, added up
     cdef double[:, ::1] jumps
     cdef uint64_t[::1] touched
@@ -84,16 +67,16 @@ cdef class Descent:
 
     def __init__(self, trees, forest, members):
         self.roots, depth = forest
-        self.size = max(1, min(BLOCK, NUMBERS // (2 * depth + 3)))
+        self.size = BLOCK
         self.walk = TreeWalk(trees, members[0], depth, self.size)
         self.leaf_values = trees[4]
         self.marks, self.spans_of_marks = members[1:3]
         self.first_cell, self.n_cells, n_flat = members[3:]
         self.n_raw, self.n_trees = self.leaf_values.shape[1], len(self.roots)
         self.n_members = len(self.n_cells)
-        self.spans = np.empty((self.n_trees, self.size, 2), np.int64)
-        self.event_cells = np.empty(0, np.int32)
-        self.event_changes = np.empty((0, self.n_raw))
+        self.room, self.n_steps = 8 * self.n_trees, np.empty(self.size, np.int64)
+        self.step_cells = np.empty(self.size * self.room, np.int32)
+        self.step_changes = np.empty((self.size * self.room, self.n_raw))
         self.jumps = np.zeros((n_flat, self.n_raw))
         self.touched = np.zeros(n_flat // WORD, np.uint64)
         self.cells, self.moved = np.empty(0, np.int32), np.empty((0, self.n_raw))
@@ -117,7 +100,7 @@ cdef class Descent:
         raw : ndarray of shape (n_raw, n_rows)
             Sums of the rows' own leaves, in the trees that rows go down.
         """
-        cdef Py_ssize_t n_rows = codes.shape[0], first, n, i, m, t, e, room
+        cdef Py_ssize_t n_rows = codes.shape[0], first, n, i, m, room
         starts_of_rows = np.empty((n_rows, self.n_members + 1), np.int64)
         raw_of_rows = np.zeros((n_rows, self.n_raw))
         cdef int64_t[:, ::1] starts = starts_of_rows
@@ -129,9 +112,8 @@ cdef class Descent:
                 n = min(self.size, n_rows - first)
                 self.meet(codes, first, n, raw)
                 room = n * self.n_members
-                for t in range(self.n_trees):
-                    for i in range(n):
-                        room += self.spans[t, i, 1] - self.spans[t, i, 0]
+                for i in range(n):
+                    room += self.n_steps[i]
                 if self.n_pieces + room > self.cells.shape[0]:
                     with gil:
                         self.cells, self.moved = larger(
@@ -158,81 +140,81 @@ cdef class Descent:
         double[:, ::1] raw,
     ) noexcept nogil:
         """List the steps of n_rows rows in all trees; add their own leaves to raw."""
-        cdef Py_ssize_t i, t, o
+        cdef Py_ssize_t i, t, o, word
         self.walk.take(codes, first, n_rows)
-        self.n_events = 0
+        self.n_steps[:n_rows] = 0
         for t in range(self.n_trees):
-            self.list_steps(t, n_rows)
+            for word in range((n_rows + WORD - 1) // WORD):
+                self.list_steps(t, word, min(WORD, n_rows - word * WORD))
             for i in range(n_rows):
                 for o in range(self.n_raw):
                     raw[first + i, o] += self.leaf_values[self.walk.own[i], o]
 
     # From the leaves to steps, listed by row
 
-    cdef void list_steps(self, Py_ssize_t t, Py_ssize_t n_rows) noexcept nogil:
-        """List the steps of all rows in one tree."""
-        cdef Py_ssize_t n = self.walk.go_down(self.roots[t], n_rows)
-        cdef Py_ssize_t v, i, s, o, at = self.n_events, n_more, n_raw = self.n_raw
-        cdef int64_t *spans = &self.spans[t, 0, 0]
-        cdef const int32_t *visits = &self.walk.visits[0, 0]
+    cdef void list_steps(
+        self, Py_ssize_t t, Py_ssize_t word, Py_ssize_t n_rows
+    ) noexcept nogil:
+        """List the steps of the rows of a word in one tree."""
+        cdef Py_ssize_t n = self.walk.go_down(self.roots[t], word, n_rows)
+        cdef Py_ssize_t v, i, s, o, at, n_raw = self.n_raw
         cdef const int64_t *marks = &self.spans_of_marks[0, 0]
         cdef const double *values = &self.leaf_values[0, 0]
-        cdef double *changes
-        cdef int32_t *cells
-        cdef int32_t edge, leaf, ends
+        cdef const double *value
+        cdef const double *own
+        cdef const Visit *visit
+        cdef int32_t cell, ends
+        cdef uint64_t rows
         cdef double sign
-        for i in range(n_rows):
-            spans[2 * i + 1] = 0
         for v in range(n):
-            edge = visits[3 * v + 1]
-            spans[2 * visits[3 * v] + 1] += marks[2 * edge + 1] - marks[2 * edge]
-        for i in range(n_rows):
-            n_more = spans[2 * i + 1]
-            spans[2 * i] = spans[2 * i + 1] = at
-            at += n_more
-        if at > self.event_cells.shape[0]:
-            with gil:
-                self.event_cells, self.event_changes = larger(
-                    self.event_cells, self.event_changes, self.n_events, at - self.n_events
-                )
-        self.n_events = at
-        if at == 0:
-            return
-        cells, changes = &self.event_cells[0], &self.event_changes[0, 0]
-        for v in range(n):
-            i, edge, leaf = visits[3 * v], visits[3 * v + 1], visits[3 * v + 2]
-            at = spans[2 * i + 1]
-            for s in range(marks[2 * edge], marks[2 * edge + 1]):
+            visit = &self.walk.visits[v]
+            value = values + visit.leaf * n_raw
+            for s in range(marks[2 * visit.edge], marks[2 * visit.edge + 1]):
                 ends = self.marks[s] >> 31  # -1 or 0
-                sign = 1.0 + 2.0 * ends
-                cells[at] = self.marks[s] ^ ends
-                for o in range(n_raw):
-                    changes[at * n_raw + o] = sign * (
-                        values[leaf * n_raw + o] - values[self.walk.own[i] * n_raw + o]
-                    )
-                at += 1
-            spans[2 * i + 1] = at
+                sign, cell, rows = 1.0 + 2.0 * ends, self.marks[s] ^ ends, visit.rows
+                while rows:
+                    i = word * WORD + lowest_bit(rows)
+                    rows &= rows - 1
+                    if self.n_steps[i] == self.room:
+                        self.more_steps()
+                    at = i * self.room + self.n_steps[i]
+                    own = values + self.walk.own[i] * n_raw
+                    self.n_steps[i] += 1
+                    self.step_cells[at] = cell
+                    for o in range(n_raw):
+                        self.step_changes[at, o] = sign * (value[o] - own[o])
+
+    cdef void more_steps(self) noexcept nogil:
+        """Make room for as many steps again of each row."""
+        with gil:
+            cells = np.empty((self.size, 2 * self.room), np.int32)
+            changes = np.empty((self.size, 2 * self.room, self.n_raw))
+            cells[:, : self.room] = np.reshape(self.step_cells, (self.size, -1))
+            changes[:, : self.room] = np.reshape(
+                self.step_changes, (self.size, self.room, self.n_raw)
+            )
+            self.step_cells = cells.ravel()
+            self.step_changes = changes.reshape(-1, self.n_raw)
+        self.room *= 2
 
     # From steps to pieces
 
     cdef void add_up(self, Py_ssize_t i) noexcept nogil:
         """Add up the steps of one row in all trees."""
-        cdef Py_ssize_t t, o, n_raw = self.n_raw
-        cdef int64_t e
-        cdef const int32_t *cells = &self.event_cells[0] if self.n_events else NULL
-        cdef const double *changes = &self.event_changes[0, 0] if cells else NULL
+        cdef Py_ssize_t e, o, n_raw = self.n_raw
+        cdef const int32_t *cells = &self.step_cells[i * self.room]
+        cdef const double *changes = &self.step_changes[i * self.room, 0]
         cdef double *jumps = &self.jumps[0, 0]
         cdef uint64_t *touched = &self.touched[0]
         cdef int32_t cell
-        for t in range(self.n_trees):
-            for e in range(self.spans[t, i, 0], self.spans[t, i, 1]):
-                cell = cells[e]
-                touched[cell // WORD] |= <uint64_t>1 << (cell % WORD)
-                if n_raw == 1:
-                    jumps[cell] += changes[e]
-                else:
-                    for o in range(n_raw):
-                        jumps[cell * n_raw + o] += changes[e * n_raw + o]
+        for e in range(self.n_steps[i]):
+            cell = cells[e]
+            touched[cell // WORD] |= <uint64_t>1 << (cell % WORD)
+            if n_raw == 1:
+                jumps[cell] += changes[e]
+            else:
+                for o in range(n_raw):
+                    jumps[cell * n_raw + o] += changes[e * n_raw + o]
 
     cdef void take_pieces(self, Py_ssize_t m) noexcept nogil:
         """Read off the pieces of one member's curve; its steps are forgotten."""

@@ -137,13 +137,23 @@ def reduce(
                 if n == 1 and moves:
                     continue
                 at, chance = &cells[start], &below[places[m]]
+                if DISTANCES <= which <= DRIFTS:
+                    for o in range(n_outputs):
+                        into, curve = min(o, rows.shape[1] - 1), &moved[o, start]
+                        if n == 1 and curve[0] == 0.0:
+                            continue
+                        rows[m, into, i] += share * by_piece(
+                            which, curve, step, n, points[o, i], at, last[i, m],
+                            chance, share * weights[i], &sums[into, places[m]],
+                        )
+                    continue
                 for k in range(n - 1):
                     chances[k] = chance[at[k + 1]] - chance[at[k]]
                 chances[n - 1] = chance[last[i, m]] - chance[at[n - 1]]
                 for o in range(n_outputs):
                     into, curve = min(o, rows.shape[1] - 1), &moved[o, start]
                     rows[m, into, i] += share * of_curve(
-                        room, which, curve, step, n, points[o, i]
+                        room, which, curve, step, n
                     )
                     if not of_cells:
                         continue
@@ -192,13 +202,42 @@ def means(
                         sketch[o, groups[i], at] += signs[i] * step
 
 
+cdef inline double by_piece(
+    int which,
+    const double *curve,
+    Py_ssize_t step,
+    Py_ssize_t n,
+    double point,
+    const int32_t *at,
+    int64_t last,
+    const double *below,
+    double weight,
+    double *sums,
+) noexcept nogil:
+    """A mean of what each piece gives by itself, which is added to the sums."""
+    cdef double total = 0.0, before = 0.0, value
+    cdef Py_ssize_t k
+    cdef int64_t end
+    for k in range(n):
+        value = curve[k * step]
+        if which == DISTANCES:
+            value = fabs(value - point) - fabs(point)
+        elif which == SQUARES:
+            value = value * (value - 2.0 * point)
+        end = at[k + 1] if k < n - 1 else last
+        total += value * (below[end] - below[at[k]])
+        sums[at[k]] += weight * (value - before)
+        before = value
+    sums[last] -= weight * before
+    return total
+
+
 cdef inline double of_curve(
     Room room,
     int which,
     const double *curve,
     Py_ssize_t step,
     Py_ssize_t n,
-    double point,
 ) noexcept nogil:
     """One kind of one curve; fills `room.values` with what is meant of each piece."""
     cdef double *values = &room.values[0]
@@ -207,18 +246,6 @@ cdef inline double of_curve(
     cdef Py_ssize_t k
     if which == PAIRS:
         return pairs_of_curve(room, curve, step, n)
-    if which == DISTANCES:
-        for k in range(n):
-            values[k] = fabs(curve[k * step] - point) - fabs(point)
-        return mean_of(values, chances, n)
-    if which == SQUARES:
-        for k in range(n):
-            values[k] = curve[k * step] * (curve[k * step] - 2.0 * point)
-        return mean_of(values, chances, n)
-    if which == DRIFTS:
-        for k in range(n):
-            values[k] = curve[k * step]
-        return mean_of(values, chances, n)
     if which == EXTENTS:
         for k in range(1, n):
             value = curve[k * step]

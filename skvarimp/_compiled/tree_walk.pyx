@@ -2,21 +2,40 @@
 # cython: initializedcheck=False
 """From the root of a tree to the leaves, by own values or with one feature moved.
 
-Up to 512 rows go down a tree together, each node with a list of what reaches it: a row
-by its own values, or a row of which one feature is moved.
+64 rows go down a tree together, each a bit of a number. Every node has the rows that
+reach it by their own values, and of each feature on the way those that reach it with
+this feature moved. Which rows go left at a split is one number, too.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import numpy as np
 
-cdef enum:
-    MOVED = 10  # an item of a list: the row, from here on the feature plus 1,
-    EDGE = 32  # from here on the last edge on that feature
-    OF_ROW = 0x3FF
-
-FEATURES = 2**(EDGE - MOVED) - 2  # there may be no more
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
+    #include <features.h>
+    #if defined(__GLIBC__) && __has_attribute(target_clones)
+    __attribute__((target_clones("avx2", "default")))
+    #endif
+    #endif
+    /* The bits of those of 64 codes that are below a cut: compared many at a time to
+       bytes of 0 or 1, of which a product brings eight together in its highest byte. */
+    static uint64_t codes_below(const int32_t *codes, int32_t cut) {
+        uint8_t bytes[64];
+        uint64_t eight, bits = 0;
+        for (int i = 0; i < 64; i++) bytes[i] = codes[i] < cut;
+        for (int k = 0; k < 8; k++) {
+            memcpy(&eight, bytes + 8 * k, 8);
+            bits |= eight * 0x0102040810204080ULL >> 56 << 8 * k;
+        }
+        return bits;
+    }
+    """
+    uint64_t codes_below(const int32_t *codes, int32_t cut) noexcept nogil
 
 
 @cython.final
@@ -42,112 +61,134 @@ cdef class TreeWalk:
 
     Attributes
     ----------
-    codes : ndarray of shape (n_features, size)
+    codes : ndarray of shape (n_words, n_features, 64)
         Of the rows.
+    missing : ndarray of shape (n_words, n_features)
+        The rows with the missing code.
     own : ndarray of shape (size,)
         The leaf that each row is in.
-    visits : ndarray of shape (n, 3)
-        Row, last edge on the moved feature, and leaf.
+    visits : array of Visit
     """
 
     def __init__(self, trees, opens, depth, size):
         self.nodes, self.missing_left, self.missing_code, self.sets = trees[:4]
         self.opens = opens
-        self.items = np.empty((2 * depth + 3) * size, np.int64)
-        self.todo = np.empty((depth + 2, 3), np.int32)
-        self.codes = np.zeros((len(self.missing_code), size), np.int32)
+        n_words, n_features = -(-size // WORD), len(trees[2])
+        self.codes = np.zeros((n_words, n_features, WORD), np.int32)
+        self.missing = np.empty((n_words, n_features), np.uint64)
         self.own = np.empty(size, np.int32)
-        self.visits = np.empty((4 * size, 3), np.int32)
+        # a node has as many lists as features on the way, and its parent waits
+        n_lists = 2 * (depth + 2) * (min(depth, n_features) + 2)
+        self.room_for_moved = np.empty(n_lists * sizeof(Moved), np.uint8)
+        self.room_for_frames = np.empty((depth + 2) * sizeof(Frame), np.uint8)
+        self.more_visits(0, 4 * size)
 
     cdef void take(
         self, const int32_t[:, ::1] codes, Py_ssize_t first, Py_ssize_t n_rows
     ) noexcept nogil:
         """Take the codes of n_rows rows from `first` on."""
-        cdef Py_ssize_t i, u
-        for i in range(n_rows):
-            for u in range(codes.shape[1]):
-                self.codes[u, i] = codes[first + i, u]
+        cdef Py_ssize_t word, start, n, i, u
+        cdef int32_t code
+        for word in range((n_rows + WORD - 1) // WORD):
+            start = first + word * WORD
+            n = min(WORD, first + n_rows - start)
+            self.missing[word, :] = 0
+            for i in range(n):
+                for u in range(codes.shape[1]):
+                    code = codes[start + i, u]
+                    self.codes[word, u, i] = code
+                    self.missing[word, u] |= (
+                        <uint64_t>(code == self.missing_code[u]) << i
+                    )
 
-    cdef Py_ssize_t go_down(self, int32_t root, Py_ssize_t n_rows) noexcept nogil:
+    cdef uint64_t goes_left(
+        self, Py_ssize_t word, int32_t node
+    ) noexcept nogil:
+        """The rows of a word that go left at a node."""
+        cdef const int32_t *here = &self.nodes[node, 0]
+        cdef const int32_t *codes = &self.codes[word, here[FEATURE], 0]
+        cdef uint64_t rows = 0
+        cdef Py_ssize_t i
+        if here[CUT] < 0:
+            for i in range(WORD):
+                rows |= <uint64_t>self.sets[-1 - here[CUT], codes[i]] << i
+            return rows
+        rows = codes_below(codes, here[CUT])
+        return rows | self.missing[word, here[FEATURE]] if self.missing_left[node] else rows
+
+    cdef Py_ssize_t go_down(
+        self, int32_t root, Py_ssize_t word, Py_ssize_t n_rows
+    ) noexcept nogil:
         """Fill `own` and `visits` with the leaves of a tree that the rows reach.
 
-        Returns the number of visits.
+        These are the first n_rows rows of a word. Returns the number of visits.
         """
-        cdef const int32_t *nodes = &self.nodes[0, 0]
-        cdef const uint8_t *opens = &self.opens[0]
-        cdef const uint8_t *missing_left = &self.missing_left[0]
-        cdef int64_t *items = &self.items[0]
-        cdef int32_t *todo = &self.todo[0, 0]
-        cdef int32_t *own = &self.own[0]
-        cdef int32_t *visits = &self.visits[0, 0]
-        cdef Py_ssize_t most = self.visits.shape[0], width = self.codes.shape[1]
-        cdef const int32_t *codes_of_rows = &self.codes[0, 0] if width else NULL
-        cdef const int32_t *codes
+        cdef Moved *moved = <Moved *>&self.room_for_moved[0]
+        cdef Frame *frames = <Frame *>&self.room_for_frames[0]
+        cdef int32_t *own = &self.own[word * WORD]
         cdef const int32_t *here
         cdef Py_ssize_t n = 0, top = 1, start, stop, k, to_right, to_left, first_left
-        cdef int32_t node, feature, cut, missing_code, left, right, i, code
-        cdef int64_t item, of_item, tag, tag_right, tag_left
-        cdef int goes, free, same, follows, opens_right, opens_left, to_missing
-        for k in range(n_rows):
-            items[k] = k
-        todo[0], todo[1], todo[2] = root, 0, <int32_t>n_rows
+        cdef int32_t node, feature
+        cdef uint64_t rows, goes, left, right, own_left, own_right
+        frames[0].own = <uint64_t>-1 >> (WORD - n_rows)
+        frames[0].node, frames[0].start, frames[0].stop = root, 0, 0
         while top > 0:
             top -= 1
-            node, start, stop = todo[3 * top], todo[3 * top + 1], todo[3 * top + 2]
-            here = &nodes[NODE * <Py_ssize_t>node]
+            rows, node = frames[top].own, frames[top].node
+            start, stop = frames[top].start, frames[top].stop
+            here = &self.nodes[node, 0]
             feature = here[FEATURE]
             if feature < 0:
-                if n + stop - start > most:
+                while rows:
+                    own[lowest_bit(rows)] = node
+                    rows &= rows - 1
+                if n + stop - start > self.most_visits:
                     self.more_visits(n, stop - start)
-                    visits, most = &self.visits[0, 0], self.visits.shape[0]
                 for k in range(start, stop):
-                    item = items[k]
-                    i = item & OF_ROW
-                    visits[3 * n], visits[3 * n + 1] = i, <int32_t>(item >> EDGE)
-                    visits[3 * n + 2] = node
-                    if item <= OF_ROW:
-                        own[i] = node
-                    n += item > OF_ROW
+                    self.visits[n].rows, self.visits[n].leaf = moved[k].rows, node
+                    self.visits[n].edge = moved[k].edge
+                    n += 1
                 continue
-            cut, right, left = here[CUT], here[RIGHT], here[LEFT]
-            missing_code, to_missing = self.missing_code[feature], missing_left[node]
-            codes = codes_of_rows + feature * width
-            opens_right, opens_left = opens[right], opens[left]
-            tag = <int64_t>(feature + 1) << MOVED
-            tag_right = tag | <int64_t>right << EDGE
-            tag_left = tag | <int64_t>left << EDGE
-            # the left list behind the right one, which waits; no branches inside
-            to_right, first_left = stop, 2 * stop - start
+            goes = self.goes_left(word, node)
+            own_left, own_right = rows & goes, rows & ~goes
+            # moved here: those that their own values take to the other side
+            left, right = own_right, own_left
+            # the left list behind the right one, which waits
+            to_right, first_left = stop, 2 * stop - start + 1
             to_left = first_left
             for k in range(start, stop):
-                item = items[k]
-                i, of_item = item & OF_ROW, item & (0xFFFFFFFFLL - OF_ROW)
-                code = codes[i]
-                if cut < 0:
-                    goes = self.sets[-1 - cut, code]
-                else:
-                    goes = code < cut
-                    goes = to_missing if code == missing_code else goes
-                free, same = of_item == 0, of_item == tag
-                follows = goes & (1 - same)
-                items[to_left] = item if follows else i | tag_left
-                to_left += follows | ((same | (free & (1 - goes))) & opens_left)
-                follows = (1 - goes) & (1 - same)
-                items[to_right] = item if follows else i | tag_right
-                to_right += follows | ((same | (free & goes)) & opens_right)
-            if to_right > stop:
-                todo[3 * top], todo[3 * top + 1] = right, <int32_t>stop
-                todo[3 * top + 2] = <int32_t>to_right
+                rows = moved[k].rows
+                if moved[k].feature == feature:  # both ways
+                    left, right = left | rows, right | rows
+                    continue
+                moved[to_right] = moved[to_left] = moved[k]
+                moved[to_right].rows, moved[to_left].rows = rows & ~goes, rows & goes
+                to_right += (rows & ~goes) != 0
+                to_left += (rows & goes) != 0
+            if right and self.opens[here[RIGHT]]:
+                moved[to_right].rows, moved[to_right].feature = right, feature
+                moved[to_right].edge = here[RIGHT]
+                to_right += 1
+            if left and self.opens[here[LEFT]]:
+                moved[to_left].rows, moved[to_left].feature = left, feature
+                moved[to_left].edge = here[LEFT]
+                to_left += 1
+            if own_right or to_right > stop:
+                frames[top].own, frames[top].node = own_right, here[RIGHT]
+                frames[top].start, frames[top].stop = <int32_t>stop, <int32_t>to_right
                 top += 1
-            if to_left > first_left:
-                todo[3 * top], todo[3 * top + 1] = left, <int32_t>first_left
-                todo[3 * top + 2] = <int32_t>to_left
+            if own_left or to_left > first_left:
+                frames[top].own, frames[top].node = own_left, here[LEFT]
+                frames[top].start = <int32_t>first_left
+                frames[top].stop = <int32_t>to_left
                 top += 1
         return n
 
     cdef void more_visits(self, Py_ssize_t n, Py_ssize_t more) noexcept nogil:
         """Make room for n visits and so many more, and as many again."""
         with gil:
-            visits = np.empty((2 * (n + more), 3), np.int32)
-            visits[:n] = self.visits[:n]
-            self.visits = visits
+            room = np.empty(2 * (n + more) * sizeof(Visit), np.uint8)
+            if n:
+                room[: n * sizeof(Visit)] = self.room_for_visits[: n * sizeof(Visit)]
+            self.room_for_visits, self.most_visits = room, 2 * (n + more)
+            self.visits = <Visit *>&self.room_for_visits[0]

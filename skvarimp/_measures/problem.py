@@ -473,10 +473,14 @@ class Problem:
 
     def walk(self, response, features, requests, keep_rows=False):
         """A walk over all rows; whether to keep the numbers of single ones."""
+        over = [
+            replace(request, grid=response.grid(request.grid, request.reductions))
+            for request in requests
+        ]
         return Walk(
             response,
             self.rows,
-            self.moves(features, requests),
+            self.moves(features, over),
             [request.reductions for request in requests],
             [request.scales for request in requests],
             keep_rows,

@@ -14,6 +14,7 @@ may give more, where it knows a shorter way than the default:
 `mean_curves`, `averaged`   means of curves over the rows
 `curves_of`                 curves of several moves at once
 `at_cells`                  few cells of each curve, for scores
+`grid`                      cells in place of the values that a feature takes
 `critical_values`, `inside` what the probe should look at
 `row_cost`, `call_cost`     what ``estimation="auto"`` decides by
 `tasks`                     how a walk is carried out, by `Tasks` of its own kind
@@ -86,6 +87,24 @@ class Response:
     def curves(self, rows, move):
         """ICE curves of some `Rows`, (n_outputs, n_rows, n_cells)."""
         raise NotImplementedError
+
+    def grid(self, grid, reductions):
+        """A grid that gives the same numbers as another one.
+
+        A response that is constant between a few values may join these, where the
+        reductions cannot tell.
+
+        Parameters
+        ----------
+        grid : str, int, array-like, dict or callable
+            See `make_move`.
+        reductions : list of Reduction
+
+        Returns
+        -------
+        str, int, array-like, dict or callable
+        """
+        return grid
 
     def curves_of(self, rows, moves):
         """A list of the curves of each of some moves."""

@@ -507,7 +507,8 @@ class Moves:
     def _size(self, move):
         """How much memory a move takes."""
         n_cells, n_columns = len(move.probabilities), len(move.feature.columns)
-        return 8 * (n_cells * (2 + n_columns) + len(self.weights))
+        own_cells = 0 if move.own_cells is None else move.own_cells.nbytes
+        return 8 * n_cells * (2 + n_columns) + own_cells
 
     def __getstate__(self):
         return {**vars(self), "_made": {}, "_bytes_left": working_bytes() / 2}

@@ -30,7 +30,6 @@ from skvarimp._models.trees import Encoding, Tree
 from skvarimp._response.grid import make_move
 from skvarimp._response.probe import fast_response
 from skvarimp._response.responses.trees import pieces as pieces_of_trees
-from skvarimp._response.responses.trees import response
 from skvarimp._response.responses.trees.pieces import TreeGrids, TreeMove
 from skvarimp._response.responses.trees.walks import TreeTasks
 from skvarimp._response.walk import run_walk
@@ -203,11 +202,11 @@ def test_pairs_of_one_curve(n):
         np.testing.assert_allclose(of_cells, apart @ chances, rtol=1e-11, atol=1e-11)
 
 
-def test_items_of_lists_hold_every_feature():
-    """A row, a feature and an edge share a number on the way down."""
-    from skvarimp._compiled.tree_walk import FEATURES
-
-    assert response.COMPILED_FEATURES <= FEATURES
+@pytest.mark.parametrize("n", [63, 64, 65, 130, 300])
+def test_rows_go_down_64_at_a_time(n, monkeypatch):
+    """Numbers of rows around those that are the bits of one number."""
+    X, y, _ = data(n, missing=True)
+    check_engines(monkeypatch, HistGradientBoostingRegressor(**HIST).fit(X, y), X)
 
 
 def test_workers_are_threads(monkeypatch):

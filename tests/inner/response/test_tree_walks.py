@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from combinations import BACKENDS, half
-from response_oracle import check_equal
+from response_oracle import check_equal, problem_of
 from roundoff import roundoff
 from sklearn import config_context
 from sklearn.ensemble import (
@@ -19,16 +19,21 @@ from sklearn.tree import DecisionTreeRegressor
 from tree_models import HIST, data, fitted, frame, path_of_trees, uneven, walked
 
 from skvarimp import SensitivityImportance
-from skvarimp._data.table import as_table
+from skvarimp._data.table import as_table, resolve_features
+from skvarimp._measures.problem import Request
 from skvarimp._models.model import Model
 from skvarimp._response import grid as _grid
 from skvarimp._response import probe as _probe
 from skvarimp._response import steps as _steps
+from skvarimp._response.contract import BlackBoxResponse
 from skvarimp._response.grid import make_move
+from skvarimp._response.mean_curves import MeanCurve
 from skvarimp._response.probe import fast_response
+from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.responses.trees import curves, groups
 from skvarimp._response.responses.trees.response import TreeResponse
 from skvarimp._response.responses.trees.walks import TreeTasks
+from skvarimp._response.walk import run_walk
 
 
 @pytest.mark.parametrize("by_rows", half([True, False]))
@@ -44,6 +49,31 @@ def test_groups_either_way(by_rows, monkeypatch):
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
     together = [["colour", "rank"], ["number", "rank"], ["number", "colour", "rank"]]
     check_equal(model.fit(X, y), X, None, "auto", together, ["all"])
+
+
+@pytest.mark.parametrize("name", ["forest", "hist, poisson", "hist, classes"])
+def test_values_that_no_tree_tells_apart_are_joined(name):
+    """Numbers, errors, rows and directions are those of all values."""
+    model, X, method = fitted(name, missing=True)
+    problem, fast = problem_of(model, X, uneven(len(X)), method)
+    features = resolve_features(range(X.shape[1]), None, X.shape[1])
+    wanted = [Pairs(), Observed(), Range(), MeanCurve()]
+    scale = np.ones(len(problem.base))
+    request = Request("all", wanted, [scale] * len(wanted))
+    slow = BlackBoxResponse(problem.model, len(scale))
+    of_cells, of_values = (
+        problem.walk(response, features, [request], keep_rows=True)
+        for response in (fast, slow)
+    )
+    assert of_cells.moves[5].n_cells == 1  # unused
+    assert of_cells.moves[0].n_cells < of_values.moves[0].n_cells
+    atol = roundoff(len(X) ** 2, problem.base)
+    for a, b in zip(run_walk(of_cells)[0], run_walk(of_values)[0]):
+        for key in ("importances", "standard_errors", "influences", "directions"):
+            found, known = getattr(a, key), getattr(b, key)
+            assert (found is None) == (known is None)
+            if found is not None:
+                np.testing.assert_allclose(found, known, rtol=1e-9, atol=atol)
 
 
 def test_blocks_of_rows_that_nothing_moves(monkeypatch):

@@ -5,7 +5,7 @@ which the reductions run over (`walks`). Means over rows alone go by `masses`, o
 columns that move together by `groups`.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -14,6 +14,9 @@ from skvarimp._compiled import use_compiled
 from skvarimp._data.base_table import numbers_if_possible, spread_over
 from skvarimp._data.table import ArrayTable
 from skvarimp._response.contract import Response
+from skvarimp._response.grid import Move, kind_of, make_move
+from skvarimp._response.mean_curves import MeanCurve
+from skvarimp._response.reductions import RowMean
 from skvarimp._response.responses.trees.curves import Descent, Linked
 from skvarimp._response.responses.trees.groups import TreeCoalitions, moved_together
 from skvarimp._response.responses.trees.means import (
@@ -106,7 +109,57 @@ class TreeCodes:
         return len(self.features(feature)) > 1
 
 
-COMPILED_FEATURES = 2**22 - 2  # compiled kernels number no more
+@dataclass(frozen=True)
+class CellGrid:
+    """All values of a column of numbers, joined where no tree tells them apart.
+
+    Called as `make_move` is, with the grid already known. All values of other features
+    are taken.
+
+    Parameters
+    ----------
+    codes : TreeCodes
+    """
+
+    codes: TreeCodes
+
+    def __call__(self, table, weights, feature, categorical_columns):
+        """The `Move` of a feature."""
+        own = self._ascending(table, feature)
+        if own is None:
+            return make_move(table, weights, feature, "all", categorical_columns)
+        cells = np.flatnonzero(np.bincount(own))
+        cell_of_code = np.zeros(cells[-1] + 1, dtype=own.dtype)
+        cell_of_code[cells] = np.arange(len(cells))
+        codes, donors = cell_of_code[own], np.empty(len(cells), dtype=np.intp)
+        donors[codes[::-1]] = np.arange(len(codes))[::-1]  # the first row of each
+        values = table.column(feature.columns[0])[donors]
+        probabilities = np.bincount(codes, weights)
+        kind = kind_of(table, feature, categorical_columns)
+        return Move(
+            feature,
+            values,
+            donors,
+            probabilities,
+            codes,
+            kind.categorical,
+            ordered=kind.ordered,
+        )
+
+    def _ascending(self, table, feature):
+        """Codes of a column of numbers, missing ones last; None where they are not."""
+        j, *more = feature.columns
+        if more or table.has_levels(j) or table.is_categorical(j):
+            return None
+        if table.column(j).dtype.kind not in "fiu":
+            return None
+        missing, features = table.missing(j), self.codes.features(feature)
+        if not features:
+            return missing.astype(np.uint8)
+        (u,) = features
+        own, trees = self.codes.rows(table)[:, u], self.codes.trees
+        same = np.array_equal(own == trees.missing_code[u], missing)
+        return own if same and not trees.categorical[u] else None
 
 
 class TreeResponse(Response):
@@ -140,8 +193,17 @@ class TreeResponse(Response):
             self.doubt = _rounding(trees, self.offset)
         self.codes = TreeCodes(trees)
         self._some_codes = self.codes.rows(table)[spread_over(table.n_samples, 20)]
-        if use_compiled() and len(trees.columns) < COMPILED_FEATURES:
+        if use_compiled():
             self.path, self.compiled, self.prefer = "trees, compiled", True, "threads"
+
+    def grid(self, grid, reductions):
+        """See `Response`."""
+        joins = (RowMean, MeanCurve)
+        if not isinstance(grid, str) or grid != "all":
+            return grid
+        if any(r.counts_values or not isinstance(r, joins) for r in reductions):
+            return grid
+        return CellGrid(self.codes)
 
     def critical_values(self, column):
         """See `Response`."""
