@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from skvarimp._measures.scorers.sample_scores import _balanced_accuracy, _ratio
+from skvarimp._measures.scorers.sample_scores import (
+    _balanced_accuracy,
+    _mean_of_classes,
+    _ratio,
+)
 
 RANDOM = np.random.RandomState(0)
 WEIGHTS = RANDOM.uniform(0.2, 2.0, (30, 4))  # of 30 rows in 4 samples
@@ -56,3 +60,10 @@ def test_balanced_accuracy():
     found = _balanced_accuracy(y, called[np.newaxis], SAMPLES)
     expected = each_sample(metrics.balanced_accuracy_score, y, called)
     np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-13)
+
+
+def test_the_mean_of_classes_is_over_those_of_y():
+    """Each class counts alike, however many rows it has."""
+    y, f = np.array([0, 2, 2, 2]), np.array([[1.0, 5.0]])
+    score = _mean_of_classes(lambda codes, f, weighting, c: (c + 1) * f)
+    np.testing.assert_array_equal(score(y, f, None), [[2.0, 10.0]])
