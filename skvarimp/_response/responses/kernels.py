@@ -1,5 +1,7 @@
 """The response of kernel machines."""
 
+from functools import partial
+
 import numpy as np
 
 from skvarimp._data.base_table import dense, spread_over
@@ -19,7 +21,7 @@ from skvarimp._response.responses.scores import (
     ScoreResponse,
     numeric_values,
 )
-from skvarimp._running.memory import CACHE, slices
+from skvarimp._running.memory import CACHE, HELD, Memo, slices
 
 NODES_A_CELL = 20  # a matrix product takes less for so many nodes than a cell alone
 
@@ -58,13 +60,41 @@ class KernelResponse(ScoreResponse):
         self.form, self.kernel, self.support = form, form.kernel, form.support
         self.dual, self.intercept = form.dual, form.intercept
         self.numbers_per_cell = TYPICAL_NODES * self.n_scores
+        self._at_nodes = Memo()
+
+    def shapes(self, rows, move):
+        """Scores at the nodes are kept: the grids of a column share them."""
+        columns, values = list(move.feature.columns), numeric_values(move)
+        if len(columns) == 1 and self.offers(move.n_cells):
+            at, basis = self.nodes_of(columns, values)
+            n_kept = self.n_scores * rows.table.n_samples * len(at)
+            if basis is not None and n_kept <= HELD:
+                of = rows.table, columns, values.min(), values.max()
+                make = partial(AtNodes, of, at, self.n_scores)
+                self._at_nodes.get((rows.table, *columns, *of[2:]), make)
+        yield from super().shapes(rows, move)
 
     def scores_at(self, rows, columns, values):
+        of = rows.table, columns, values.min(), values.max()
+        for kept in self._at_nodes.results():
+            if kept.of == of:
+                basis = interpolation(values[:, 0], *of[2:], len(kept.at))
+                return np.matmul(self._kept_scores(kept, rows), basis.T)
         at, basis = self.nodes_of(columns, values)
         if basis is None:
             return self.scores_one_by_one(rows, columns, values)
         scores = self.scores_one_by_one(rows, columns, at)
         return np.matmul(scores, basis.T)
+
+    def _kept_scores(self, kept, rows):
+        """Those of some rows; what is not known yet is computed."""
+        unknown = np.flatnonzero(~kept.known[rows.index])
+        if len(unknown):
+            block = rows.block(unknown)
+            scores = self.scores_one_by_one(block, kept.of[1], kept.at)
+            kept.scores[:, block.index] = scores
+            kept.known[block.index] = True
+        return kept.scores[:, rows.index]
 
     def scores_of_cells(self, rows, columns, values):
         flat = values.reshape(-1, len(columns))
@@ -179,3 +209,22 @@ class KernelResponse(ScoreResponse):
         n_support, n_columns = self.support.shape
         of_one = 0.4 + 0.005 * n_columns if self.kernel.separable else 5.0
         return n_support * of_one + n_cells * (1.25 + self.more_outputs)
+
+
+class AtNodes:
+    """Scores of rows of a table as one column takes a few values.
+
+    Attributes
+    ----------
+    of : tuple
+        The table, the column in a list, and the values between which it moves.
+    at : ndarray of shape (n_nodes, 1)
+    scores : ndarray of shape (n_scores, n_samples, n_nodes)
+    known : ndarray of bool of shape (n_samples,)
+        Whose scores are there.
+    """
+
+    def __init__(self, of, at, n_scores):
+        self.of, self.at, n_samples = of, at, of[0].n_samples
+        self.known = np.zeros(n_samples, dtype=bool)
+        self.scores = np.empty((n_scores, n_samples, len(at)))
