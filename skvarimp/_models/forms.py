@@ -4,6 +4,10 @@ A form is tested against the model itself through `outputs`: its scores, and the
 that turns them into what the model's response method returns. Responses, gradients,
 coefficients and connection weights are views of forms; none of them looks at an
 estimator. `registry.read` makes them.
+
+A form is no response. A linear one has one of three responses, by its link and its
+parts; a hundred members become one form before there is a table; and a response knows
+the rows, which nothing else that looks at forms does.
 """
 
 from dataclasses import dataclass, replace

@@ -371,7 +371,8 @@ class StrataDraws:
         walk, block = self.walk, self.walk.rows.block(self.order[rows])
         asked, places, moves = [], [], [walk.moves[e] for e in features]
         for e, move in zip(features, moves):
-            if takes_all(move, n_draws):
+            # all cells, if there are no more of them than draws
+            if move.n_cells <= n_draws and move.shared:
                 asked.append(
                     np.tile(np.arange(move.n_cells)[:, np.newaxis], len(block))
                 )
@@ -384,7 +385,7 @@ class StrataDraws:
         curves = curves_at(walk.response, block, moves, asked)
         found = []
         for move, cells, found_there, place in zip(moves, asked, curves, places):
-            if takes_all(move, n_draws):
+            if place is None:
                 found.append(self._summed_exactly(move, block, found_there))
             else:
                 found.append(self._summed(move, block, cells, place, found_there))
@@ -482,7 +483,8 @@ class StrataDraws:
             if not found.exact:
                 weight_squares = units.squares_by_cell(codes, n_bins)
                 excess += factor**2 * (weight_squares @ mean_squares)
-        psi += self._through_scale(importances)
+        through_scale = self.reduction.through_scale(importances, rows, self.scale)
+        psi += np.mean(through_scale / self.scale[:, np.newaxis], axis=0)
         variance = np.sum(units.weighted_sums(psi) ** 2) - excess
         standard = units.error_of_squares(max(variance, 0.0))
         psi = scaled_influences(psi, units, standard)
@@ -494,13 +496,6 @@ class StrataDraws:
         if walk.keep_rows:
             self._keep_rows(finished, found, psi, share)
         return finished
-
-    def _through_scale(self, importances):
-        """What the scale adds to the influences of all rows, (n_rows,) or 0."""
-        shares = self.reduction.shares_of_scale(self.walk.rows, self.scale)
-        if shares is None:
-            return 0.0
-        return -np.einsum("o,oi->i", importances, shares) / len(importances)
 
     def _keep_rows(self, finished, found, psi, share):
         """Add the numbers of single rows: 0, or NaN, for those that were not drawn."""
@@ -544,11 +539,6 @@ def rounded_down(values):
 def root_mean_square(values):
     """Of an array."""
     return float(np.sqrt(np.mean(np.square(values))))
-
-
-def takes_all(move, n_draws):
-    """Whether rows take all cells of a move, which are no more than their draws."""
-    return move.n_cells <= n_draws and move.shared
 
 
 def curves_at(response, rows, moves, cells):

@@ -377,7 +377,7 @@ class OwnShare(PartialDependence):
 
     def own_influences(self, cells, importances, sample):
         """A row is also donor of its value."""
-        through_scale = self.through_scale(importances, sample)
+        through_scale = self.through_scale(importances, sample.rows, sample.scale)
         if sample.cells.codes is None:
             return through_scale
         squares = sample.donated(centred(cells, sample.cells.probabilities) ** 2)

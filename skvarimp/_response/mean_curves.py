@@ -286,7 +286,7 @@ class PartialDependence(WithStatistic):
 
     def own_influences(self, cells, importances, sample):
         """Influences by other ways than the rows' own curves, unscaled."""
-        return self.through_scale(importances, sample)
+        return self.through_scale(importances, sample.rows, sample.scale)
 
     def slope(self, cells, sample):
         """How the spread depends on each value of mean curves; sums to 0 over k."""

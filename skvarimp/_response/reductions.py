@@ -259,31 +259,26 @@ class Reduction:
         """`Outcome` from the merged state of all rows."""
         raise NotImplementedError
 
-    def through_scale(self, importances, sample):
+    def through_scale(self, importances, rows, scale):
         """What the scale adds to the influences (unscaled); 0: it is held fixed.
 
         A scale that is Var f of the same rows adds -U / Var f times its own influences.
-        """
-        if not self.uses_squares:
-            return 0.0
-        squares = sample.rows.squared_deviations - sample.scale[:, np.newaxis]
-        return -importances[..., np.newaxis] * squares
-
-    def shares_of_scale(self, rows, scale):
-        """By how much each row moves the scale, as a share of it; None: it is fixed.
 
         Parameters
         ----------
+        importances : ndarray of shape (..., n_outputs)
+            U / Var f.
         rows : Rows
         scale : ndarray of shape (n_outputs,)
 
         Returns
         -------
-        ndarray of shape (n_outputs, n_rows) or None
+        ndarray of shape (..., n_outputs, n_rows) or float
         """
         if not self.uses_squares:
-            return None
-        return rows.squared_deviations / scale[:, np.newaxis] - 1.0
+            return 0.0
+        squares = rows.squared_deviations - scale[:, np.newaxis]
+        return -importances[..., np.newaxis] * squares
 
 
 class RowMean(Reduction):
@@ -300,7 +295,7 @@ class RowMean(Reduction):
     def finish(self, state, sample):
         theta, psi = self.projected(state.rows, state.cells, sample)
         importances = theta[..., 0] / sample.scale
-        psi += self.through_scale(importances, sample)
+        psi += self.through_scale(importances, sample.rows, sample.scale)
         return sample.finished(importances, psi, state.rows)
 
     def projected(self, rows, cells, sample):

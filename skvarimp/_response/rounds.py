@@ -285,7 +285,9 @@ def draw_in_rounds(draws, effort, measure, size):
             if not tasks:
                 progress.step(n_features - progress.n_done)
                 break
-            rows_left.spend(sum(map(_predictions, tasks)))
+            rows_left.spend(
+                sum(len(es) * (at.stop - at.start) * k for es, at, _, k in tasks)
+            )
             with closing(_one_by_one(draws, tasks, n_jobs)) as arriving:
                 for e, new, before in arriving:
                     found[e] = _joined(found[e], new, before)
@@ -355,12 +357,6 @@ def _tasks(effort, draws, active, found, left, n_jobs):
         for some in even_slices(len(features), max(1, at_most)):
             tasks.append((features[some], slice(first, last), before, n_draws))
     return tasks
-
-
-def _predictions(task):
-    """How many a task takes at most."""
-    features, rows, _, n_draws = task
-    return len(features) * (rows.stop - rows.start) * n_draws
 
 
 def _one_by_one(draws, tasks, n_jobs):
