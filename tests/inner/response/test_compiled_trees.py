@@ -144,20 +144,20 @@ def test_equal_grids_of_one_feature_share_a_strip():
                 )
             )
 
-    def on_all_cells(plan):
+    def on_all_cells(grids):
         """The curves of all members."""
-        cells = [np.arange(len(m.cell_of_value))[:, np.newaxis] for m in plan.members]
+        cells = [np.arange(len(m.cell_of_value))[:, np.newaxis] for m in grids.members]
         parts = [
             moved.ravel()
-            for _, curves, _ in plan.pieces(codes)
-            for moved in plan.at(curves, cells)
+            for _, curves, _ in grids.pieces(codes)
+            for moved in grids.at(curves, cells)
         ]
         return np.concatenate(parts, axis=None)
 
-    plan = TreeGrids(trees, members)
-    assert plan.strip_of.tolist() == [0, 1, 2, 2, 3, 3, 4, 4]
+    grids = TreeGrids(trees, members)
+    assert grids.strip_of.tolist() == [0, 1, 2, 2, 3, 3, 4, 4]
     alone = [on_all_cells(TreeGrids(trees, [member])) for member in members]
-    shared, alone = on_all_cells(plan), np.concatenate(alone)
+    shared, alone = on_all_cells(grids), np.concatenate(alone)
     np.testing.assert_allclose(shared, alone, rtol=0, atol=1e-13 * np.ptp(alone))
 
 
@@ -273,12 +273,12 @@ def check_chain(n):
     found = []
     for compiled in (False, True):
         trees = SimpleNamespace(trees=table, link=None, compiled=compiled)
-        plan = TreeGrids(trees, members)
-        assert len(plan.trees) == 1
-        (_, curves, own), *more = plan.pieces(codes)
+        grids = TreeGrids(trees, members)
+        assert len(grids.trees) == 1
+        (_, curves, own), *more = grids.pieces(codes)
         assert not more
         cells = [np.arange(len(m.cell_of_value))[:, np.newaxis] for m in members]
-        found.append([own, *plan.at(curves, cells)])
+        found.append([own, *grids.at(curves, cells)])
     for plain, fast in zip(*found):
         np.testing.assert_allclose(fast, plain, rtol=1e-12, atol=1e-12)
 

@@ -140,21 +140,21 @@ class Descent:
         return own.reshape(len(own), self.n_trees, self.n_rows).sum(axis=1)
 
 
-def pieces_of(plan, codes):
+def pieces_of(grids, codes):
     """Yield slices of rows and their pieces, as the kernel `Descent` finds them.
 
     Parameters
     ----------
-    plan : TreeGrids
+    grids : TreeGrids
     codes : ndarray of shape (n_rows, n_features)
     """
-    table, (_, marks, spans, first_cell, n_cells, _) = plan.table, plan.arrays
+    table, (_, marks, spans, first_cell, n_cells, _) = grids.table, grids.arrays
     n_strips = len(n_cells)
     # what an edge admits begins and ends
     jumps = numbers_at_once(BLOCK) // (2 * n_cells.max() * table.n_raw)
-    most = max(1, min(rows_at_once(table, len(plan.trees)), jumps))
+    most = max(1, min(rows_at_once(table, len(grids.trees)), jumps))
     for part, descent, path, leaf, edge in descents(
-        table, codes, plan.trees, plan.moving, most
+        table, codes, grids.trees, grids.moving, most
     ):
         off = np.flatnonzero(edge >= 0)
         path, edge = path.take(off), edge.take(off)

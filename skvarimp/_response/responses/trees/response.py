@@ -242,17 +242,17 @@ class TreeResponse(Response):
         """All moves share one way down the trees."""
         if any(self.codes.is_group(move.feature) for move in moves):
             return super().curves_of(rows, moves)
-        grids = [self.codes.grid(rows.table, move) for move in moves]
+        coded = [self.codes.grid(rows.table, move) for move in moves]
         members = [
             TreeMove(self.trees, m, move, *grid)
-            for m, (move, grid) in enumerate(zip(moves, grids))
+            for m, (move, grid) in enumerate(zip(moves, coded))
         ]
-        shape, plan = (self.n_outputs, len(rows)), TreeGrids(self, members)
+        shape, grids = (self.n_outputs, len(rows)), TreeGrids(self, members)
         found = [np.empty((*shape, move.n_cells)) for move in moves]
         every = [np.arange(move.n_cells)[:, np.newaxis] for move in moves]
-        for part, curves in plan.curves_of(rows, moves):
+        for part, curves in grids.curves_of(rows, moves):
             base = rows.base[:, np.newaxis, part]
-            for own, moved in zip(found, plan.at(curves, every)):
+            for own, moved in zip(found, grids.at(curves, every)):
                 own[:, part] = settled(base + moved, self.gap).swapaxes(1, 2)
         return found
 
@@ -278,10 +278,10 @@ class TreeResponse(Response):
             return super().at_cells(rows, moves, cells)
         members = [TreeMove(self.trees, m, *move) for m, move in enumerate(coded)]
         result = np.empty((len(moves), self.n_outputs, *cells.shape[1:]))
-        plan = TreeGrids(self, members)
-        for part, curves in plan.curves_of(rows, moves):
+        grids = TreeGrids(self, members)
+        for part, curves in grids.curves_of(rows, moves):
             base = rows.base[:, np.newaxis, part]
-            for m, moved in enumerate(plan.at(curves, cells[:, :, part])):
+            for m, moved in enumerate(grids.at(curves, cells[:, :, part])):
                 result[m, :, :, part] = settled(base + moved, self.gap)
         return result
 
@@ -309,12 +309,12 @@ class TreeResponse(Response):
         if len(features) > 1:
             return mean_of_group(self, rows, features, codes)
         member = TreeMove(self.trees, 0, move, features, codes)
-        mean, plan = (
+        mean, grids = (
             np.zeros((self.n_outputs, member.n_cells)),
             TreeGrids(self, [member]),
         )
-        for part, curves in plan.curves_of(rows, [move]):
-            mean += plan.steps(curves, 0, rows.index[part]).over_rows(
+        for part, curves in grids.curves_of(rows, [move]):
+            mean += grids.steps(curves, 0, rows.index[part]).over_rows(
                 rows.weights[part]
             )
         return mean[:, member.cell_of_value]

@@ -121,7 +121,7 @@ class TreeTasks(Tasks):
         members : list of TreeMove
         means : dict or None
             Their mean curves and slopes, see `with_slopes`, where no more is wanted.
-        plan : TreeGrids or None
+        grids : TreeGrids or None
             Else what the descent is given.
         """
         walk, response = self.walk, self.response
@@ -143,11 +143,11 @@ class TreeTasks(Tasks):
     def reduced(self, task):
         if self._is_group(task.positions[0]):
             return super().reduced(task)
-        members, means, plan = self._together(task.positions)
+        members, means, grids = self._together(task.positions)
         if means is not None:
             states = self._along(task, members, means)
         else:
-            states = self._taken(task, members, plan)
+            states = self._taken(task, members, grids)
         result = []
         for member, found in zip(members, states):
             how = {"cell_of_value": member.cell_of_value}
@@ -165,13 +165,13 @@ class TreeTasks(Tasks):
             mean, _ = means[position]
             yield [State(rows=own_products[np.newaxis], cells=share * mean[np.newaxis])]
 
-    def _taken(self, task, members, plan):
+    def _taken(self, task, members, grids):
         """The states of members whose reductions take the pieces of their curves."""
         walk, rows = self.walk, self.walk.rows.block(task.rows)
-        taking = TreeReducer(walk, members, rows, self.response.gap, plan)
-        for part, curves in plan.curves_of(rows, walk.moves):
-            taking.add(part, curves)
-        return taking.merged()
+        reducer = TreeReducer(walk, members, rows, self.response.gap, grids)
+        for part, curves in grids.curves_of(rows, walk.moves):
+            reducer.add(part, curves)
+        return reducer.merged()
 
 
 def member_of(response, walk, position):
@@ -188,17 +188,17 @@ class TreeReducer:
     ----------
     walk : Walk
     members, rows, gap : see `KernelSums`
-    plan : TreeGrids
+    grids : TreeGrids
     """
 
-    def __init__(self, walk, members, rows, gap, plan):
+    def __init__(self, walk, members, rows, gap, grids):
         self._walk, self._members, self._rows = walk, members, rows
-        self._gap, self._plan = gap, plan
+        self._gap, self._grids = gap, grids
         self._left, together = [], {}  # what no kernel adds up, and what one does
         for m, member in enumerate(members):
             request, left = member.position // walk.n_features, {}
             for r, reduction in enumerate(walk.reductions_of(member.position)):
-                if not plan.compiled or type(reduction) not in KERNEL_SUMS:
+                if not grids.compiled or type(reduction) not in KERNEL_SUMS:
                     left[r] = reduction, Merging()
                     continue
                 how, kind = KERNEL_SUMS[type(reduction)]
@@ -217,13 +217,13 @@ class TreeReducer:
         rows = self._rows.block(part)
         # pairs and means, say, have the same curves
         curves_of = cache(
-            lambda *some: self._plan.some_curves(curves, some, rows.index)
+            lambda *some: self._grids.some_curves(curves, some, rows.index)
         )
         for summed, some, _ in self._summed:
             summed.add(curves_of(*some), part)
         for m, (member, left) in enumerate(zip(self._members, self._left)):
             if left:
-                steps = self._plan.steps(curves, m, rows.index)
+                steps = self._grids.steps(curves, m, rows.index)
                 self._reduce(member, left, rows, steps)
 
     def _reduce(self, member, left, rows, steps):
