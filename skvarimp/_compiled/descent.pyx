@@ -19,7 +19,7 @@ import numpy as np
 from skvarimp._compiled.tree_walk cimport lowest_bit, TreeWalk, Visit, WORD
 
 cdef enum:
-    BLOCK = 256  # rows that go down one tree after the other
+    BLOCK = 128  # rows that go down one tree after the other
 
 
 @cython.final

@@ -98,13 +98,18 @@ TENTHS = np.arange(1, 10) / 10
 
 
 def deciles(values, probabilities):
-    """The nine deciles of observed values, missing ones left out."""
+    """The nine deciles of observed values in any order, missing ones left out."""
     values = values.astype(np.float64)
     seen = ~np.isnan(values)
-    if not seen.any():
+    values, probabilities = values[seen], probabilities[seen]
+    if not len(values):
         return np.empty(0)
-    at = quantile_positions(probabilities[seen], TENTHS)
-    return values[seen][at]
+    if np.all(probabilities == probabilities[0]):  # which need no sort
+        at = quantile_positions(np.ones(len(values)), TENTHS)
+        return np.partition(values, at)[at]
+    order = np.argsort(values, kind="stable")
+    at = quantile_positions(probabilities[order], TENTHS)
+    return values[order][at]
 
 
 def ranking(importances):

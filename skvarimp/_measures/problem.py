@@ -9,7 +9,6 @@ import numpy as np
 from skvarimp._data.statistics import (
     Units,
     deciles,
-    distinct_masses,
     gini_mean_difference,
     variance,
 )
@@ -176,8 +175,7 @@ class Problem:
 
     def deciles(self, feature):
         """The nine deciles of a column of numbers."""
-        column = self.table.column(feature.columns[0])
-        return deciles(*distinct_masses(column, self.weights))
+        return deciles(self.table.column(feature.columns[0]), self.weights)
 
     def rows_affordable(self, n_each, n_more=0):
         """How many rows the model may be asked to predict so often each.
