@@ -185,6 +185,7 @@ KEPT_ELEMENTS = 2**22 - 2**12  # just below 32 MB
 
 
 def do_task(task, tasks, walk):
+    """What a task gives: `Reduced` of a block, or `finished` numbers of all rows."""
     # The C library returns freed blocks to the system, and then fetches them again
     # page by page for the next block of curves. After it has freed one block of 32 MB,
     # even an untouched one, it keeps as much. This saves a sixth of a walk's time.
@@ -242,7 +243,7 @@ def sample_of(walk, moves, scale, cell_of_value=None):
 
 
 def unknown_outcomes(n_features, scales):
-    """An `Outcome` of each reduction of each request, divided by `scales`; all NaN."""
+    """An `Outcome` of each scale of each request, in which every number is NaN."""
     return [
         [Outcome(np.full((n_features, len(scale)), np.nan)) for scale in own_scales]
         for own_scales in scales
