@@ -183,7 +183,7 @@ class KernelResponse(ScoreResponse):
             moved = self.kernel.moved(values[cells], S, columns)
             if self.kernel.separable:  # (n_scores, n_support, n_cells) each
                 moved = [self.dual[:, :, np.newaxis] * function for function in moved]
-            for part in slices(len(rows), n_support, CACHE):
+            for part in slices(len(rows), n_support):
                 X = rows.table.take(rows.index[part]).numeric()
                 others = self.kernel.others(X, S, columns)
                 yield part, cells, lambda w, o=others, m=moved: self._summed(o, m, w)
