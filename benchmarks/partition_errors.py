@@ -2,12 +2,13 @@
 
 Usage: ``OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/partition_errors.py [--rows N]
 [--partitions N] [--seeds N]``. Beyond 100 000 rows, partitions move their rows to the
-values of 100 000 donors, which are drawn without replacement. The variance that the
-drawing adds is the squared standard error in partitions minus the squared standard
-error in memory. Both are estimates, whose noise can be larger than what the drawing
-adds, so that the mean over all seeds is taken. The difference of the two importances
-over the root of that mean is a z-value for each seed and feature: if the errors are
-honest, the z-values have a standard deviation of about 1.
+values of 100 000 donors, which are drawn without replacement. The error of all rows is
+estimated from the donors: its square is the squared error of the donors alone times
+their share of the rows. What the drawing adds is the squared standard error in
+partitions minus that. It is an estimate from a few samples, so that the mean over all
+seeds is taken. The difference of the two importances over the root of that mean is a
+z-value for each seed and feature: if the errors are honest, the z-values have a
+standard deviation of about 1.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
+from skvarimp._partitions.partitions import Partitions
 
 MEASURES = {
     "sensitivity, pairs": SensitivityImportance(estimation="exact"),
@@ -47,9 +49,9 @@ def simulate(n_rows, seed):
     return X, y + rng.standard_normal(n_rows)
 
 
-def difference(memory, apart):
+def difference(memory, apart, donors, share):
     """The difference of each feature's importances, and the variance it should have."""
-    added = apart.standard_errors**2 - memory.standard_errors**2
+    added = apart.standard_errors**2 - share * donors.standard_errors**2
     return apart.importances - memory.importances, added
 
 
@@ -67,12 +69,14 @@ def main():
     for seed in range(given.seeds):
         X, y = simulate(given.rows, seed)
         parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
-        memory, apart = (
-            compare_importances({"": model}, *rows, MEASURES).results
-            for rows in ((X, y), parts)
+        rows = Partitions(*parts, None, None)
+        memory, apart, donors = (
+            compare_importances({"": model}, *of_rows, MEASURES).results
+            for of_rows in ((X, y), parts, (rows.table.native, rows.y))
         )
         for name, values in found.items():
-            values.append(difference(memory["", name], apart["", name]))
+            results = (one["", name] for one in (memory, apart, donors))
+            values.append(difference(*results, rows.share))
     print(f"{'measure':24s}{'z-values':>9s}{'mean':>7s}{'sd':>6s}{'range':>15s}")
     for name, values in found.items():
         differences, added = map(np.array, zip(*values))

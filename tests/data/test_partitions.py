@@ -772,6 +772,18 @@ def test_parquet_files_are_read_together(numbers, tmp_path):
     np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
 
 
+def test_arrays_of_unknown_lengths(few_donors, numbers):
+    """As made of frames, of whose partitions nobody has counted the rows."""
+    X, y, _ = numbers
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    parts = in_parts(pd.DataFrame(X)).values, in_parts(pd.Series(y)).values
+    assert np.isnan(parts[0].shape[0])
+    found = clone(MEASURES[6]).fit(model, *parts)
+    expected = clone(MEASURES[6]).fit(model, in_parts(X), in_parts(y))
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+    assert f"on {len(X)} rows" in found.result_.summary()
+
+
 @pytest.mark.parametrize("measure", [*MEASURES[:8:7], FIRMImportance()], ids=str)
 def test_fewer_than_two_rows(measure, numbers):
     """They are refused in the words of rows in memory, whatever the measure."""
