@@ -17,6 +17,7 @@ from skvarimp._response.drawing import StrataDraws
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import Effort, feature_seeds
+from skvarimp._response.rows import RowOrder
 from skvarimp._response.walk import run_walk
 from skvarimp._running.guards import warn
 from skvarimp._running.tasks import Progress, tasks_done
@@ -281,7 +282,8 @@ def _gained(t, of, features, seeds, n_draws):
     walk = problem.walk(response, features, [request])
     (reduction,), n_rows = request.reductions, problem.n_rows
     # a seed for each tree and feature, so that no draw depends on the splits
-    draws = StrataDraws(walk, reduction, one, seeds[t, used], np.arange(n_rows))
+    order = RowOrder.drawn(problem.weights, t)
+    draws = StrataDraws(walk, reduction, one, seeds[t, used], order)
     every = list(range(len(features)))
     found = draws.draw((every, slice(0, n_rows), 0, n_draws))
     sampled = [draws.finished(e, of_feature) for e, of_feature in zip(every, found)]

@@ -453,10 +453,9 @@ def _few_cells(move, cells):
 def _errors_of_curve(feature, plan):
     """Standard errors of a mean curve, of its shape; NaN where not computed."""
     problem, rows, units = plan.problem, plan.rows, plan.problem.units
-    evaluated = problem.rows
+    evaluated = problem.rows_alone(rows)
     if rows is not None:
         labels = None if units.groups is None else units.groups[rows]
-        evaluated = evaluated.alone(rows)
         units = Units.of(evaluated.weights, labels)
     weights = units.weights
     n_outputs, n_rows = evaluated.base.shape

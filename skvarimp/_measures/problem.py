@@ -42,11 +42,10 @@ from skvarimp._response.rounds import (
     curve_rows,
     draw_in_rounds,
     feature_seeds,
-    random_order,
     rows_drawn,
     rows_in_rounds,
 )
-from skvarimp._response.rows import Rows
+from skvarimp._response.rows import RowOrder, Rows
 from skvarimp._response.walk import Walk, run_walk
 from skvarimp._running.guards import budget, warn
 from skvarimp._running.tasks import Progress, in_threads
@@ -343,7 +342,7 @@ class Problem:
         """
         walk = self.walk(self.drawing(), features, [request], measure.keep_rows)
         seeds = feature_seeds(measure.random_state, len(features))
-        order = random_order(self.n_rows, int(seeds[0]))
+        order = RowOrder.drawn(self.weights, int(seeds[0]))
         draws = StrataDraws(walk, reduction, scale, seeds, order)
         effort, size = Effort.of(measure), self.reach(scale)
         outcome = draw_in_rounds(draws, effort, measure, size)
@@ -369,7 +368,7 @@ class Problem:
         response = self.response(features)
         walk = self.walk(response, features, [request], measure.keep_rows)
         seeds = feature_seeds(measure.random_state, len(features))
-        order = random_order(self.n_rows, int(seeds[0]))
+        order = RowOrder.drawn(self.weights, int(seeds[0]))
         draws, size = RowDraws(walk, order, sizes), self.reach(request.scales[0])
         outcome = rows_in_rounds(draws, n_first, measure.tol, measure, size)
         n_drawn = int(outcome.n_draws.max())
@@ -423,7 +422,19 @@ class Problem:
                 n_cells = max(n_cells, self.move(feature, request).n_cells)
         room = MOST_KEPT // (n_cells * len(self.base))
         n_drawn = int(min(curve_rows(self.n_rows), max(2, room), most))
-        return np.sort(random_order(self.n_rows, 0)[:n_drawn])
+        return self.curve_order.first(n_drawn)[0]
+
+    @cached_property
+    def curve_order(self):
+        """The order in which rows are drawn for mean curves; the same in all fits."""
+        return RowOrder.drawn(self.weights, 0)
+
+    def rows_alone(self, rows):
+        """`Rows` of those that `rows_of_curves` has drawn; None: of all."""
+        if rows is None:
+            return self.rows
+        _, shares = self.curve_order.first(len(rows))
+        return self.rows.alone(rows, weights=shares)
 
     def curves_of_rows(self, features, request, rows, measure):
         """The `Outcome` of mean curves over some of the rows.
@@ -439,13 +450,10 @@ class Problem:
             Whose `keep_rows` and `n_jobs` say how, and whose callbacks see the
             progress.
         """
-        response, others = (
-            self.response(features),
-            np.delete(np.arange(self.n_rows), rows),
-        )
+        response = self.response(features)
         walk = self.walk(response, features, [request], measure.keep_rows)
         sizes = np.zeros(len(features), dtype=np.intp)
-        draws = RowDraws(walk, np.concatenate([rows, others]), sizes)
+        draws = RowDraws(walk, self.curve_order, sizes)
         outcome = rows_in_rounds(draws, len(rows), None, measure, 0.0)
         measure.response_path_ = (
             f"{response.path}, {rows_drawn(len(rows), self.n_rows)}"

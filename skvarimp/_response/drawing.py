@@ -35,18 +35,23 @@ for what single rows have beyond it.
 A feature with at most 2 R cells takes all of them in each row, by their probabilities.
 That costs no more, and is exact.
 
-Rows come in random order. The mean over the first m of
-n rows lacks the others: as of a random sample without replacement, the variance is
+Rows come in a random order in which heavy rows are early (`RowOrder`). With v the
+weights of the first m rows in their mean, row i had the chance p[i] = w[i] / v[i] of
+being one of them, at most 1. The mean lacks the other rows; its variance is
 
-    (1 - m / n) m / (m - 1) sum_i v[i]^2 (T[i] - mean T)^2 + (m / n) sum_i v[i]^2 N[i],
+    m / (m - 1) sum_i (1 - p[i]) v[i]^2 (T[i] - c)^2 + sum_i p[i] v[i]^2 N[i],
 
-with v the weights of the m rows, which sum to 1.
+with c the mean of T weighted by 1 - p. For even weights, p[i] = m / n and c = mean T.
 
-Few large parts of such a sum, of rare draws or heavy rows, are often missing from it.
-Draws that miss them give an estimate that is too small and looks precise. So each of
-the two sums counts its largest part `FURTHER` times more, as Agresti and Coull add two
-successes to a count ("Approximate is better than exact", The American Statistician 52,
-1998). Where many rows matter alike, that changes next to nothing.
+Few large parts of such a sum, of rare draws or special rows, are often missing from it.
+Draws that miss them give an estimate that is too small and looks precise. So to each of
+the two sums `FURTHER` parts as large as the largest one are added, as Agresti and Coull
+add two successes to a count ("Approximate is better than exact", The American
+Statistician 52, 1998). Where many rows matter alike, that changes next to nothing. In
+the sum of the N, single draws count as parts, too: a draw moves T[i] by
+d = (h - T[i]) / 2R, which N[i] does not tell where both draws of a stratum have met a
+jump. Its part is p[i] v[i] d^2 times the root mean square of v, as the next such draw
+may be of a row of any weight. Pairs have N[i] alone.
 """
 
 from dataclasses import dataclass
@@ -236,10 +241,13 @@ class DrawnRows:
     ----------
     n_draws : int
         Of each row.
-    means, noise : ndarray of shape (n_rows,)
-        Each row's mean contribution over the outputs, and its variance by drawing.
-    outputs : ndarray of shape (n_outputs,)
-        Weighted sums over the rows of their mean contributions.
+    means : ndarray of shape (n_outputs, n_rows)
+        Each row's mean contribution.
+    noise : ndarray of shape (n_rows,)
+        The variance by drawing of its mean over the outputs.
+    farthest : ndarray of shape (n_rows,)
+        By how much one of its draws moves that mean, at most; of pairs, the root of the
+        noise.
     moved : ndarray of shape (n_outputs_of_the_model, n_rows)
         Each row's mean response, moved minus unmoved.
     pooled : list of (float, ndarray of shape (4, n_strata, N_BINS))
@@ -262,7 +270,7 @@ class DrawnRows:
     n_draws: int
     means: np.ndarray
     noise: np.ndarray
-    outputs: np.ndarray
+    farthest: np.ndarray
     moved: np.ndarray
     pooled: list
     sums: np.ndarray
@@ -274,9 +282,9 @@ class DrawnRows:
         """With other rows, which follow these."""
         return DrawnRows(
             self.n_draws,
-            np.concatenate([self.means, other.means]),
+            np.concatenate([self.means, other.means], axis=1),
             np.concatenate([self.noise, other.noise]),
-            self.outputs + other.outputs,
+            np.concatenate([self.farthest, other.farthest]),
             np.concatenate([self.moved, other.moved], axis=1),
             [(a, mine + its) for (a, mine), (_, its) in zip(self.pooled, other.pooled)],
             self.sums + other.sums,
@@ -308,7 +316,7 @@ class DrawnRows:
             n_draws,
             a * self.means + b * other.means,
             a**2 * self.noise + b**2 * other.noise,
-            a * self.outputs + b * other.outputs,
+            np.maximum(a * self.farthest, b * other.farthest),
             a * self.moved + b * other.moved,
             [(a * c, sums) for c, sums in self.pooled]
             + [(b * c, sums) for c, sums in other.pooled],
@@ -331,8 +339,8 @@ class StrataDraws:
         What importances are divided by.
     seeds : ndarray of shape (n_features,)
         One per feature, so that the numbers do not depend on the order of the work.
-    order : ndarray of shape (n_rows,)
-        Positions of the evaluated rows, in the order in which they are drawn.
+    order : RowOrder
+        Of the evaluated rows.
     done : str
         What was drawn, in words.
     """
@@ -341,7 +349,7 @@ class StrataDraws:
     reduction: object
     scale: np.ndarray
     seeds: np.ndarray
-    order: np.ndarray
+    order: object
     done: str = ""
 
     def draw(self, task):
@@ -360,15 +368,17 @@ class StrataDraws:
         features, rows, before, n_draws = task
         most = max(1, len(self.scale) * n_draws * len(features))
         found = [None] * len(features)
+        shares = self.order.shares(rows.stop)
         for part in slices(rows.stop - rows.start, most):
             some = slice(rows.start + part.start, rows.start + part.stop)
-            news = self._draw_at_once(features, some, before, n_draws)
+            news = self._draw_at_once(features, some, before, n_draws, shares[some])
             for at, new in enumerate(news):
                 found[at] = new if found[at] is None else found[at].followed_by(new)
         return found
 
-    def _draw_at_once(self, features, rows, before, n_draws):
-        walk, block = self.walk, self.walk.rows.block(self.order[rows])
+    def _draw_at_once(self, features, rows, before, n_draws, shares):
+        walk, block = self.walk, self.walk.rows.block(self.order.rows[rows])
+        block.weights = shares
         asked, places, moves = [], [], [walk.moves[e] for e in features]
         for e, move in zip(features, moves):
             # all cells, if there are no more of them than draws
@@ -403,9 +413,8 @@ class StrataDraws:
         numbers = *known, mean, 0.0 * mean, *(weights @ shape.moved[0])
         return DrawnRows(
             move.n_cells,
-            means.mean(axis=0),
-            np.zeros(len(weights)),
-            means @ weights,
+            means,
+            *np.zeros((2, len(weights))),
             shape.over_cells(shape.moved)[0],
             [],
             np.stack(numbers),
@@ -430,9 +439,12 @@ class StrataDraws:
         n_draws, noise, pooled = per_draw.shape[1], shape.noise, []
         if noise is not None:
             pooled = [(1.0, pooled_sums(places, shape.beside, shape.within))]
+            farthest = np.sqrt(np.maximum(noise, 0.0))
         else:
             gaps = per_draw[:, ::2] - per_draw[:, 1::2]
             noise = (gaps**2).sum(axis=1) / n_draws**2
+            centred = per_draw - per_draw.mean(axis=1, keepdims=True)
+            farthest = np.abs(centred).max(axis=1) / n_draws
         moved = curves - rows.base[:, :, np.newaxis]
         bins = DonorBins.of(move)
         at, n_bins = bins.of_cell[cells.T].ravel(), len(bins.chances)
@@ -441,9 +453,9 @@ class StrataDraws:
         numbers = (None, w, w * flat, w * flat**2, *(w * drifts))
         return DrawnRows(
             n_draws,
-            means.mean(axis=0),
+            means,
             noise,
-            means @ weights,
+            farthest,
             moved.mean(axis=2),
             pooled,
             np.stack([np.bincount(at, values, n_bins) for values in numbers]),
@@ -453,33 +465,34 @@ class StrataDraws:
 
     def finished(self, e, found):
         """The `Outcome` of a feature from its `DrawnRows`, the first of the order."""
-        walk, move, m = self.walk, self.walk.moves[e], len(found.means)
+        walk, move, m = self.walk, self.walk.moves[e], found.means.shape[1]
         rows, units = walk.rows, walk.rows.units
-        evaluated, weights, n = self.order[:m], rows.weights, len(self.order)
-        w = weights[evaluated]
-        share = float(w.sum()) if m < n else 1.0
-        importances = found.outputs / share
+        evaluated, n = self.order.rows[:m], len(self.order)
+        w, v = rows.weights[evaluated], self.order.shares(m)
+        importances, means = found.means @ v, found.means.mean(axis=0)
         theta = importances.mean()
-        rho = found.means - theta
-        squares = w**2 @ rho**2
-        noise, further = float(w**2 @ found.noise), with_further(w**2 * found.noise)
+        rho = means - theta
         # no covariance takes off more than is known to be there
-        pooled = max((w @ w) * found.covariance(), -0.75 * max(noise, 0.0))
-        noise, error = noise + pooled, (m / n) * (further + pooled)
-        if m < n:
-            error += (1 - m / n) * m / max(m - 1, 1) * with_further((w * rho) ** 2)
-        error = np.sqrt(error) / share
+        pooled = (v @ v) * found.covariance()
+        pooled = max(pooled, -0.75 * max(float(v**2 @ found.noise), 0.0))
+        drawn = np.minimum(w / v, 1.0)
+        squares = drawn * v**2 * found.noise
+        single = drawn * v * root_mean_square(v) * found.farthest**2
+        error = with_further(squares, np.maximum(squares, single))
+        error += (drawn * v) @ v / (v @ v) * pooled
+        error = np.sqrt(error + left_out(means, v, drawn))
         psi = np.zeros(n)
-        psi[evaluated] = rho / share
+        psi[evaluated] = (v / w) * rho
         # rows that are not evaluated count through those that are
-        excess = squares * (1 / share**2 - 1 / share) + noise / share
+        noise = (v * w) @ found.noise + (v @ w) / (v @ v) * pooled
+        excess = (v * (v - w)) @ rho**2 + noise
         bins = DonorBins.of(move)
         if move.codes is not None and self.reduction.donor_factor:
             factor, n_bins = self.reduction.donor_factor, len(bins.chances)
             levels = theta + gaps_of_levels(bins, found.sums)
-            means, mean_squares = donor_means(found.sums, levels)
+            donated, mean_squares = donor_means(found.sums, levels)
             codes = bins.of_cell[move.codes[rows.index]]
-            psi += factor * means[codes]
+            psi += factor * donated[codes]
             if not found.exact:
                 weight_squares = units.squares_by_cell(codes, n_bins)
                 excess += factor**2 * (weight_squares @ mean_squares)
@@ -490,18 +503,20 @@ class StrataDraws:
         psi = scaled_influences(psi, units, standard)
         finished = Outcome(self.reduction.offset + importances, standard, error)
         finished.n_draws, finished.largest_draw = m * found.n_draws, found.largest
-        finished.draw_share = root_mean_square(w) / share / found.n_draws
+        finished.draw_share = root_mean_square(v) / found.n_draws
         finished.skewness = units.skewness(psi, standard)
         finished.directions = bins.direction(found.sums, rows.size)
         if walk.keep_rows:
-            self._keep_rows(finished, found, psi, share)
+            self._keep_rows(finished, found, psi)
         return finished
 
-    def _keep_rows(self, finished, found, psi, share):
+    def _keep_rows(self, finished, found, psi):
         """Add the numbers of single rows: 0, or NaN, for those that were not drawn."""
-        evaluated, n = self.order[: len(found.means)], len(self.order)
+        m, n = found.means.shape[1], len(self.order)
+        evaluated = self.order.rows[:m]
+        often = self.order.shares(m) / self.walk.rows.weights[evaluated]
         contributions = np.zeros((1, n))
-        contributions[:, evaluated] = found.means / share
+        contributions[:, evaluated] = often * found.means.mean(axis=0)
         effects = np.full((1, len(found.moved), n), np.nan)
         effects[0][:, evaluated] = -found.moved
         finished.influences = psi[np.newaxis]
@@ -524,10 +539,25 @@ def pooled_sums(places, beside, within):
     return np.reshape(sums, (4, -1, N_BINS))
 
 
-def with_further(squares):
+def left_out(numbers, shares, chances):
+    """Variance of means of numbers (..., m) of drawn rows, by what was not drawn.
+
+    Parameters
+    ----------
+    numbers : ndarray of shape (..., m)
+    shares, chances : ndarray of shape (m,)
+        The weights of the rows in the mean, and how likely they are drawn.
+    """
+    missing, m = np.maximum(1.0 - chances, 0.0), len(shares)
+    centre = divided(numbers @ missing, missing.sum())
+    squares = missing * (shares * (numbers - centre[..., np.newaxis])) ** 2
+    return m / max(m - 1, 1) * with_further(squares, squares)
+
+
+def with_further(squares, further):
     """Sums (...) of squared parts (..., n_rows), with further ones; see the module."""
     total = np.maximum(squares.sum(axis=-1), 0.0)  # a difference of sums, of pairs
-    return total + FURTHER * squares.max(axis=-1, initial=0.0)
+    return total + FURTHER * further.max(axis=-1, initial=0.0)
 
 
 def rounded_down(values):

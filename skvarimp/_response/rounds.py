@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from skvarimp._data.statistics import Units
 from skvarimp._response.drawing import (
     FURTHER,
+    left_out,
     root_mean_square,
     scaled_influences,
-    with_further,
 )
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.walk import finished_positions
@@ -314,7 +314,7 @@ def draw_in_rounds(draws, effort, measure, size):
 
 def _done(found):
     """Rows of a feature that were drawn, and how often each."""
-    return (0, 0) if found is None else (len(found.means), found.n_draws)
+    return (0, 0) if found is None else (len(found.noise), found.n_draws)
 
 
 def _joined(found, new, before):
@@ -378,11 +378,6 @@ def rows_drawn(n_drawn, n_rows):
     return f"{n_drawn} of {n_rows} rows" if n_drawn < n_rows else f"{n_rows} rows"
 
 
-def random_order(n_rows, seed):
-    """The order in which rows are drawn."""
-    return np.random.default_rng([seed, 2]).permutation(n_rows)
-
-
 @dataclass(frozen=True)
 class DrawnUnits(Units):
     """The units of which some rows were drawn, without replacement.
@@ -400,10 +395,9 @@ class DrawnUnits(Units):
     shares: np.ndarray | None = None
 
     @classmethod
-    def of_drawn(cls, units, rows):
-        """Of all units those of some rows."""
+    def of_drawn(cls, units, rows, shares):
+        """Of all units those of some rows, whose weights are `shares` now."""
         weights = units.weights[rows]
-        shares = weights / weights.sum()
         groups = None if units.groups is None else units.groups[rows]
         return cls(units.n, np.sqrt(shares * weights), None, groups, shares=shares)
 
@@ -429,14 +423,14 @@ class RowDraws:
     walk : Walk
         Over all rows, of one request. Its first reduction gives the importances, and
         the last one the mean curves: `MeanCurve`, or the first itself.
-    order : ndarray of shape (n_rows,)
-        Positions of the rows, in the order in which they are drawn.
+    order : RowOrder
+        Of the walk's rows.
     sizes : ndarray of shape (n_features,)
         Predictions that a row takes of each feature: its grid values, or 0.
     """
 
     walk: object
-    order: np.ndarray
+    order: object
     sizes: np.ndarray
 
     def further(self, features, n_drawn, n_jobs):
@@ -449,8 +443,9 @@ class RowDraws:
             How many rows.
         n_jobs : int or None
         """
-        drawn, rows = np.sort(self.order[:n_drawn]), self.walk.rows
-        some_rows = rows.alone(drawn, DrawnUnits.of_drawn(rows.units, drawn))
+        (drawn, shares), rows = self.order.first(n_drawn), self.walk.rows
+        units = DrawnUnits.of_drawn(rows.units, drawn, shares)
+        some_rows = rows.alone(drawn, units, shares)
         moves = self.walk.moves.subset(features)
         part = replace(self.walk, moves=moves, rows=some_rows, keep_rows=True)
         with closing(finished_positions(part, n_jobs)) as arriving:
@@ -465,26 +460,23 @@ class RowDraws:
                 if finished.curves is not None:  # the level is known from all rows
                     rise = (rows.level - some_rows.level)[:, np.newaxis]
                     finished.curves = [curve + rise for curve in finished.curves]
-                yield features[list(positions)], self._of_all(finished, drawn)
+                yield features[list(positions)], self._of_all(finished, drawn, shares)
 
-    def _of_all(self, finished, drawn):
+    def _of_all(self, finished, drawn, shares):
         """The numbers with the error of drawing, and of all rows if they are kept."""
-        all_weights, units = self.walk.rows.weights, self.walk.rows.units
-        weights = all_weights[drawn] / all_weights[drawn].sum()
-        m, n = len(drawn), len(self.order)
+        units, n = self.walk.rows.units, len(self.order)
+        often = shares / self.walk.rows.weights[drawn]
         psi, contributions = finished.influences, finished.contributions
         if contributions is None:
             contributions = finished.through_curves
         finished.through_curves = None
-        centred = contributions - (contributions @ weights)[:, np.newaxis]
-        left_out = (1 - m / n) * m / max(m - 1, 1)
-        squares = left_out * with_further((weights * centred) ** 2)
-        finished.monte_carlo_errors = np.sqrt(squares)
-        finished.n_draws = np.full(len(contributions), m)
+        finished.monte_carlo_errors = np.sqrt(
+            left_out(contributions, shares, 1 / often)
+        )
+        finished.n_draws = np.full(len(contributions), len(drawn))
         finished.largest_draw = np.abs(contributions).max(axis=1)
-        finished.draw_share = root_mean_square(weights)
+        finished.draw_share = root_mean_square(shares)
         # a row that was not drawn has 0, so that the weighted means are not biased
-        often = weights / all_weights[drawn]
         every = np.zeros((2, len(contributions), n))
         every[:, :, drawn] = often * np.stack([psi, contributions])
         for psi, error in zip(every[0], finished.standard_errors):

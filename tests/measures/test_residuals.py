@@ -15,7 +15,8 @@ from sklearn.svm import LinearSVC
 
 from skvarimp import PermutationImportance, SensitivityImportance
 from skvarimp._response.drawing import strata
-from skvarimp._response.rounds import feature_seeds, random_order
+from skvarimp._response.rounds import feature_seeds
+from skvarimp._response.rows import RowOrder
 
 rng = np.random.default_rng(0)
 N, DRAWS = 80, 8
@@ -40,7 +41,7 @@ def drawn_by_loops(contribution, weights):
     `contribution` takes (row, its unmoved output, its outputs at the donors).
     """
     found, w, seeds = [], weights / weights.sum(), feature_seeds(0, len(FEATURES))
-    rows = random_order(N, int(seeds[0]))
+    rows = RowOrder.drawn(w, int(seeds[0])).rows
     for seed, feature in zip(seeds, FEATURES):
         columns = np.atleast_1d(feature)
         others = np.setdiff1d(np.arange(X.shape[1]), columns)

@@ -150,7 +150,8 @@ def _same_of_some_rows(problem, fast, slow, features, asked):
 
     rows = np.arange(1, problem.table.n_samples, 2)
     size = np.abs(problem.base).max() + np.ptp(problem.base)
-    found, of_drawn = [], DrawnUnits.of_drawn(problem.units, rows)
+    shares = problem.weights[rows] / problem.weights[rows].sum()
+    found, of_drawn = [], DrawnUnits.of_drawn(problem.units, rows, shares)
     for response in (fast, slow):
         walk = problem.walk(response, features, [asked[0]])
         wanted = [[r for r in asked[0].reductions[:3]]]

@@ -184,20 +184,19 @@ class MeanCurves:
     rows : Rows
     n_columns : int
         How many columns move at once, at most.
-    some : ndarray of int, default=None
+    over : Rows, default=None
         Those of the rows that the means are over; None: all.
     """
 
-    def __init__(self, response, rows, n_columns, some=None):
+    def __init__(self, response, rows, n_columns, over=None):
         self.rows = rows
-        self.of = response.averaged(
-            rows if some is None else rows.alone(some), n_columns
-        )
+        self.of = response.averaged(rows if over is None else over, n_columns)
 
     @classmethod
     def over(cls, problem, features, n_columns, some=None):
         """The curves of features over the rows of a `Problem`, or over some of them."""
-        return cls(problem.response(features), problem.rows, n_columns, some)
+        over = problem.rows_alone(some)
+        return cls(problem.response(features), problem.rows, n_columns, over)
 
     def observed(self, feature):
         """A feature's move through its observed values, and its mean curve."""

@@ -17,6 +17,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.model import Model
 from skvarimp._response import contract
 from skvarimp._response.drawing import (
+    FURTHER,
     N_BINS,
     WITHIN,
     DrawnCurves,
@@ -26,7 +27,8 @@ from skvarimp._response.drawing import (
     strata,
 )
 from skvarimp._response.probe import fast_response
-from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS
+from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS, feature_seeds
+from skvarimp._response.rows import RowOrder
 from skvarimp.exceptions import ImportanceWarning
 
 N = 400
@@ -175,7 +177,7 @@ def test_products_of_different_draws():
         others = [j for j in range(8) if j != i and at[j] == at[i]]
         expected += x[i] * np.mean(y[others])
     rows = np.zeros(4)
-    found = DrawnRows(2, rows, rows, 0.0, rows, [(0.5, sums)], rows, 0.0, rows)
+    found = DrawnRows(2, rows, rows, rows, rows, [(0.5, sums)], rows, 0.0, rows)
     assert found.covariance() == pytest.approx(4 * 0.5**2 * expected / 8, rel=1e-12)
 
 
@@ -236,8 +238,39 @@ def test_numbers_are_rounded_down_to_three_digits():
     np.testing.assert_array_equal(found, [0.0, 0.09375, 1.75, 6.0])
 
 
+def test_errors_of_means_by_loops():
+    """Gaps within the strata, and further draws as far off as the farthest one."""
+    column, weights = X[:40, :1], WEIGHTS[:40] / WEIGHTS[:40].sum()
+
+    def model(Z):
+        return np.exp(Z[:, 0])
+
+    measure = SensitivityImportance(
+        contrast="observed", scale=None, estimation="sampled", tol=None, random_state=0
+    )
+    measure.fit(model, column, sample_weight=weights)
+    (seed,) = feature_seeds(0, 1)
+    points = strata(int(seed), 40, slice(0, 40), 0, 6)
+    ascending = np.argsort(column[:, 0])
+    ends = np.cumsum(weights[ascending])[:-1]
+    total = variance = farthest = 0.0
+    for place, i in enumerate(RowOrder.drawn(weights, int(seed)).rows):
+        donors = ascending[np.searchsorted(ends, points[:, place])]
+        draws = np.abs(model(column[donors]) - model(column[[i]]))
+        total += weights[i] * draws.mean()
+        gaps = draws[::2] - draws[1::2]
+        variance += weights[i] ** 2 * np.sum(gaps**2) / 36
+        moved = np.abs(draws - draws.mean()).max() / 6
+        single = weights[i] * np.sqrt(np.mean(weights**2)) * moved**2
+        farthest = max(farthest, single, weights[i] ** 2 * np.sum(gaps**2) / 36)
+    variance += FURTHER * farthest
+    assert measure.importances_[0] == pytest.approx(total, rel=1e-12)
+    assert measure.monte_carlo_errors_[0] == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+
 @pytest.mark.thorough
-def test_errors_of_rare_jumps():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_of_rare_jumps(weighted):
     """A probability of 0 costs 36 where others cost about 1, and few draws meet it.
 
     Squared gaps of draws that have not met it make z-values of the first column, which
@@ -248,13 +281,15 @@ def test_errors_of_rare_jumps():
     Z[:, 0] = np.round(Z[:, 0]) / 4
     chances = 1 / (1 + np.exp(-3 * Z[:, 1:].sum(axis=1)))
     labels = (random.random(300) < chances).astype(int)
+    weights = random.exponential(size=300) if weighted else None
     model = KNeighborsClassifier(5).fit(Z, labels)
     measure = PermutationImportance(loss="log_loss", estimation="exact")
-    exact = measure.fit(model, Z, labels).importances_
+    exact = measure.fit(model, Z, labels, sample_weight=weights).importances_
     measure.set_params(estimation="sampled", tol=None)
     z = []
     for seed in range(200):
-        measure.set_params(random_state=seed).fit(model, Z, labels)
+        measure.set_params(random_state=seed)
+        measure.fit(model, Z, labels, sample_weight=weights)
         z.append((measure.importances_ - exact) / measure.monte_carlo_errors_)
     spread = np.std(z, axis=0)
     assert np.all((spread > 0.7) & (spread < 1.1)), spread

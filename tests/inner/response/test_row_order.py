@@ -1,0 +1,86 @@
+"""The order in which rows are drawn, by weight."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skvarimp import SensitivityImportance
+from skvarimp._response.rows import RowOrder
+
+WEIGHTS = np.random.default_rng(0).exponential(size=60)
+WEIGHTS[7] = 40.0
+WEIGHTS /= WEIGHTS.sum()
+
+
+@pytest.mark.parametrize("m", [1, 2, 20, 59])
+def test_weights_of_the_first_rows(m):
+    """Certain rows keep theirs, the others share the rest; all rows keep theirs."""
+    order = RowOrder.drawn(WEIGHTS, 3)
+    assert sorted(order.rows) == list(range(60))
+    shares, weights = order.shares(m), WEIGHTS[order.rows[:m]]
+    assert shares.sum() == pytest.approx(1)
+    certain = order.places[m] * weights >= 1
+    if not certain.all():
+        np.testing.assert_allclose(shares[certain], weights[certain], rtol=1e-12)
+    assert len(set(shares[~certain].tolist())) <= 1
+    np.testing.assert_array_equal(order.shares(60), WEIGHTS[order.rows])
+    drawn, ascending = order.first(m)
+    np.testing.assert_array_equal(drawn, np.sort(order.rows[:m]))
+    assert dict(zip(order.rows[:m].tolist(), shares)) == dict(
+        zip(drawn.tolist(), ascending)
+    )
+
+
+def test_even_weights_are_a_random_order():
+    """Every row of the first ones counts alike, and each row is as likely there."""
+    even, counts = np.full(20, 1 / 20), np.zeros(20)
+    for seed in range(400):
+        order = RowOrder.drawn(even, seed)
+        np.testing.assert_allclose(order.shares(5), 1 / 5, rtol=1e-12)
+        counts[order.rows[:5]] += 1
+    # binomial numbers with a deviation of sqrt(400 / 4 * 3 / 4)
+    assert np.all(np.abs(counts - 100) < 4 * np.sqrt(75))
+
+
+@pytest.mark.parametrize("m", [10, 30])
+def test_means_over_the_first_rows_have_no_bias(m):
+    """On average each row has its own weight; the heavy one is always there.
+
+    But for the bias of a ratio, which is of the order of 1 / m. A row that is not
+    certain weighs at most 1 / m: the variance of its weight is at most w / m.
+    """
+    sums, n_seeds = np.zeros(60), 1000
+    for seed in range(n_seeds):
+        order = RowOrder.drawn(WEIGHTS, seed)
+        shares = order.shares(m)
+        assert shares[order.rows[:m] == 7] == pytest.approx(WEIGHTS[7])
+        sums[order.rows[:m]] += shares
+    room = 2 * WEIGHTS / m + 4 * np.sqrt(WEIGHTS / m / n_seeds)
+    assert np.all(np.abs(sums / n_seeds - WEIGHTS) < room)
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed"])
+def test_heavy_rows_are_drawn_for_certain(contrast):
+    """Only 40 of 400 rows have a weight to speak of: 80 drawn rows lack nothing."""
+    random = np.random.default_rng(0)
+    X, weights = random.normal(size=(400, 2)), np.full(400, 1e-10)
+    weights[:40] = random.exponential(size=40) + 0.1
+
+    def model(Z):
+        return Z[:, 0] * np.exp(Z[:, 1])
+
+    how = {"scale": None, "contrast": contrast, "grid": 50, "keep_rows": True}
+    measure = SensitivityImportance(**how)
+    exact = clone(measure).set_params(estimation="exact")
+    exact.fit(model, X, sample_weight=weights)
+    drawn = measure.set_params(estimation="rows", n_draws=4, random_state=0)
+    drawn.fit(model, X, sample_weight=weights)
+    assert drawn.n_draws_.tolist() == [80, 80]
+    size = exact.importances_.max()
+    assert np.all(drawn.monte_carlo_errors_ < 1e-6 * size)
+    for name in ("importances_", "standard_errors_"):
+        found, expected = getattr(drawn, name), getattr(exact, name)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+    # those of rows without weight have no effect
+    of_heavy = drawn.influences_[:40], exact.influences_[:40]
+    np.testing.assert_allclose(*of_heavy, rtol=1e-5, atol=1e-6 * size)
