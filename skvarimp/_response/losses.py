@@ -74,11 +74,11 @@ class Loss(RowMean):
         """Draws are of the difference, also where a ratio is wanted."""
         return 1.0 if self.relative else 0.0
 
-    def shares_of_scale(self, rows, scale):
+    def through_scale(self, importances, rows, scale):
         """A row also moves the mean loss that a ratio is divided by."""
         if not self.relative:
-            return None
-        return self._unmoved(rows)[np.newaxis] / scale - 1.0
+            return 0.0
+        return -importances[..., np.newaxis] * (self._unmoved(rows) - scale)
 
     def reduce(self, shape):
         """The two "outputs" are loss gained and unmoved loss.
