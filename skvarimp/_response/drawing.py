@@ -55,6 +55,7 @@ may be of a row of any weight. Pairs have N[i] alone.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -62,7 +63,7 @@ from skvarimp._data.statistics import divided
 from skvarimp._response.mean_curves import direction
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.shape import Cells, Chunk
-from skvarimp._running.guards import warn
+from skvarimp._running.guards import budget, warn
 from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
@@ -609,7 +610,8 @@ def curves_at(response, rows, moves, cells):
         known = rows.base[:, at]
         before = known[:, again]
         known[:, moves_row] = found
-        warn_if_changed(before, known[:, again])
+        same = rows.table.take(rows.index[at[again]])
+        warn_if_changed(before, known[:, again], partial(response.model, same.native))
         known[:, again] = before
         result.append(known[:, place].reshape(len(known), len(rows), len(c)))
     return result
@@ -619,22 +621,36 @@ ASKED_AGAIN = 3  # rows of a feature that are drawn with their own values
 CHANGED = 1e-4  # of the response's size: single precision may differ by less
 
 
-def warn_if_changed(before, after):
-    """Say so where a model predicts the same rows differently.
+def warn_if_changed(before, after, ask):
+    """Say so where a model predicts the same rows differently, and when it does.
 
     Parameters
     ----------
     before, after : ndarray of shape (n_outputs, n_rows)
         From calls with different rows beside them.
+    ask : callable
+        The model's outputs of these rows alone. It is called twice, unless the rows
+        that the model may be asked for are limited.
     """
+    if not _differ(before, after):
+        return
+    how = "from call to call, or with the rows that are predicted together"
+    way_out = "Fix the model's seed, or leave out what looks at other rows"
+    if budget().left == np.inf and _differ(ask(), ask()):
+        how, way_out = "from call to call", "Fix the model's seed"
+    elif budget().left == np.inf:
+        how = "with the rows that are predicted together"
+        way_out = "Leave out what looks at other rows"
+    warn(  # without numbers, so that it is said once
+        f"The model's predictions change {how}. Such changes are part of all "
+        f"importances, also of columns that the model does not use. {way_out}."
+    )
+
+
+def _differ(before, after):
+    """Whether outputs of the same rows differ by more than single precision may."""
     size = np.abs(before).max(initial=0.0)
-    if np.any(np.abs(after - before) > CHANGED * size):
-        warn(  # without numbers, so that it is said once
-            "The model's predictions change from call to call, or with the rows that "
-            "are predicted together. Such changes are part of all importances, also of "
-            "columns that the model does not use. Fix the model's seed, or leave out "
-            "what looks at other rows."
-        )
+    return np.any(np.abs(after - before) > CHANGED * size)
 
 
 MANY_CELLS = 16  # times the draws
