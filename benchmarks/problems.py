@@ -196,6 +196,11 @@ PROBLEMS = [
         for name, model in (
             ("components, logistic", components()),
             ("calibrated forest", calibrated()),
+        )
+    ),
+    *(  # all values of a black box: the cost grows with the square of the rows
+        BenchmarkProblem(name, model, 500, 20)
+        for name, model in (
             ("Gaussian naive Bayes", GaussianNB()),
             ("quadratic discriminants", QuadraticDiscriminantAnalysis()),
             ("polynomial features, Ridge", polynomial()),
