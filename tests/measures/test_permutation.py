@@ -209,6 +209,23 @@ def test_sampled_converges_to_exact(case, relative):
     assert many.response_path_ == f"black box (30 draws of each of {n} rows)"
 
 
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_errors_of_drawn_ratios_are_those_of_exact_ones(loss):
+    """Rows move the mean loss that drawn ratios are divided by, too."""
+    noisy = Y + 2.0 * np.random.default_rng(0).standard_t(3, len(Y))
+    exact = PermutationImportance(loss=loss, relative=True, estimation="exact")
+    exact.fit(RIDGE, X, noisy)
+    drawn = clone(exact).set_params(
+        estimation="sampled", n_draws=30, tol=None, random_state=0
+    )
+    drawn.fit(RIDGE, X, noisy)
+    matters = exact.importances_ > 1.05
+    assert matters.any()
+    np.testing.assert_allclose(
+        drawn.standard_errors_[matters], exact.standard_errors_[matters], rtol=0.1
+    )
+
+
 @pytest.mark.parametrize(
     ("loss", "relative"), each(["squared_error", "absolute_error"], [True, False])
 )
