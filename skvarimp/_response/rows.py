@@ -131,8 +131,8 @@ class RowOrder:
     def drawn(cls, weights, seed):
         """An order of rows with such weights."""
         random, n = np.random.default_rng([seed, 2]), len(weights)
-        uniform = np.empty(n)
-        uniform[random.permutation(n)] = (np.arange(n) + random.random(n)) / n
+        order, uniform = random.permutation(n), np.empty(n)
+        uniform[order] = (np.arange(n) + random.random(n)) / n
         places = uniform / weights
         rows = np.argsort(places, kind="stable")
         return cls(rows, places[rows], weights[rows])
