@@ -77,13 +77,18 @@ class Outcome:
     complete: np.ndarray | None = None
 
     @classmethod
+    def unknown(cls, n_features, n_outputs):
+        """That before anything is found."""
+        return cls(np.full((n_features, n_outputs), np.nan))
+
+    @classmethod
     def of_no_draws(cls, n_features, n_outputs):
         """That before the first draw."""
-        unknown = np.full((n_features, n_outputs), np.nan)
-        n_draws, nothing = np.zeros(n_features, dtype=np.intp), unknown[:, 0]
-        drawn = cls(unknown, None, nothing.copy(), n_draws)
-        drawn.draw_share = nothing.copy()
-        return drawn
+        found = cls.unknown(n_features, n_outputs)
+        found.monte_carlo_errors = np.full(n_features, np.nan)
+        found.draw_share = np.full(n_features, np.nan)
+        found.n_draws = np.zeros(n_features, dtype=np.intp)
+        return found
 
     def store(self, features, found):
         """Take the numbers of some features from their `Outcome`."""

@@ -276,7 +276,7 @@ def draw_in_rounds(draws, effort, measure, size):
     effort = effort.within(rows_left.left / n_features, n_rows)
     stopping = Stopping(n_features, len(draws.scale), effort.tol, size)
     found, ended = [None] * n_features, np.zeros(n_features, dtype=bool)
-    most = 0, 0
+    most = 0, 0  # rows, and draws of each, to be said: of features that had to draw
     with Progress([measure], n_features) as progress, progress.until_interrupted():
         while not progress.stopped:
             active = np.flatnonzero(~(ended | stopping.precise))

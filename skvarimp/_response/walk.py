@@ -242,14 +242,6 @@ def sample_of(walk, moves, scale, cell_of_value=None):
     )
 
 
-def unknown_outcomes(n_features, scales):
-    """An `Outcome` of each scale of each request, in which every number is NaN."""
-    return [
-        [Outcome(np.full((n_features, len(scale)), np.nan)) for scale in own_scales]
-        for own_scales in scales
-    ]
-
-
 def run_walk(walk, n_jobs=None, progress=None):
     """Compute every reduction of a walk.
 
@@ -259,14 +251,18 @@ def run_walk(walk, n_jobs=None, progress=None):
     n_jobs : int or None
         Through joblib; any backend. The numbers do not depend on it.
     progress : Progress or None
-        Of as many steps as there are moves; may stop the walk.
+        Of as many steps as there are moves. It, or an interrupt, may stop the walk;
+        None: an interrupt is raised.
 
     Returns
     -------
     list of list of Outcome
         For each request, each of its reductions.
     """
-    outcomes = unknown_outcomes(walk.n_features, walk.scales)
+    outcomes = [
+        [Outcome.unknown(walk.n_features, len(scale)) for scale in scales]
+        for scales in walk.scales
+    ]
     until = nullcontext() if progress is None else progress.until_interrupted()
     arriving = finished_positions(walk, n_jobs)
     with until, closing(arriving):

@@ -16,9 +16,9 @@ from skvarimp._response.losses import (
     values_of,
 )
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
-from skvarimp._response.reductions import Observed, Pairs, Range
+from skvarimp._response.reductions import Observed, Outcome, Pairs, Range
 from skvarimp._response.rounds import DrawnUnits
-from skvarimp._response.walk import finished_positions, run_walk, unknown_outcomes
+from skvarimp._response.walk import finished_positions, run_walk
 
 
 def reductions(problem, every):
@@ -162,11 +162,11 @@ def _same_of_some_rows(problem, fast, slow, features, asked):
             scales=[asked[0].scales[:3]],
             keep_rows=True,
         )
-        outcomes = unknown_outcomes(len(features), part.scales)
+        outcomes = [Outcome.unknown(len(features), len(s)) for s in part.scales[0]]
         for positions, numbers in finished_positions(part):
-            for outcome, new in zip(outcomes[0], numbers):
+            for outcome, new in zip(outcomes, numbers):
                 outcome.store(list(positions), new)
-        found.append(outcomes[0])
+        found.append(outcomes)
     for of_fast, of_slow in zip(*found):
         _close(of_fast.importances, of_slow.importances, size, "importances")
         _close(of_fast.contributions, of_slow.contributions, size, "rows")
