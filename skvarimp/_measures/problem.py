@@ -391,13 +391,16 @@ class Problem:
         )
         if response.asks_model:
             return n <= N_QUANTILES
+        at_drawn_rows = TIMES_DRAWN * curve_rows(n) * response.call_cost()
+
+        def cheap(sizes):
+            quantiles = at_drawn_rows * np.minimum(sizes, N_QUANTILES).sum()
+            exact = self.exact_cost(features, reduction, n, sizes)
+            return exact <= max(quantiles, QUICK)
+
+        # first without a look at the columns, as if all of their values differed
         most = np.full(len(features), n)
-        if self.exact_cost(features, reduction, n, most) <= QUICK:
-            return True  # without a look at the columns
-        sizes = self.sizes_for_costs(features, request)
-        exact = self.exact_cost(features, reduction, n, sizes)
-        drawn = curve_rows(n) * np.minimum(sizes, N_QUANTILES).sum()
-        return exact <= max(TIMES_DRAWN * drawn * response.call_cost(), QUICK)
+        return cheap(most) or cheap(self.sizes_for_costs(features, request))
 
     def rows_of_curves(self, features, request, most=np.inf):
         """The rows that curves at quantiles are means over, which are kept at once.
