@@ -229,7 +229,7 @@ class Problem:
         reduction, n = request.reductions[0], self.n_rows
         sizes = self.sizes_for_costs(features, request)
         cost = self.exact_cost(features, reduction, n, sizes)
-        return int(n * self.response(features).affordable(0.0) / cost)
+        return int(n * self.response(features).affordable(0.0) / max(cost, 1.0))
 
     def exact_cost(self, features, reduction, n_rows, sizes):
         """Cost of all grid values, of which each feature has so many, at some rows."""

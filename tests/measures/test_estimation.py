@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from combinations import half
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance
@@ -96,3 +97,12 @@ def test_drawn_rows_do_not_hide_why_no_path_is_exact():
     assert imp.estimation_ == "sampled"
     path = imp.response_path_
     assert "4 draws of each of 1200 rows; KNeighborsRegressor has no fast" in path
+
+
+@pytest.mark.parametrize("contrast", ["pairs", "observed"])
+def test_rows_of_columns_that_do_not_vary(contrast):
+    """They cost nothing, so that all rows are taken; the importances are 0."""
+    X, y = np.ones((12, 2)), np.arange(12) % 2
+    model = LogisticRegression().fit(X, y)
+    imp = SensitivityImportance(contrast=contrast, estimation="rows", random_state=0)
+    assert imp.fit(model, X, y).importances_.tolist() == [0.0, 0.0]
