@@ -231,7 +231,9 @@ class CohortImportances(Importances):
             numbers = {"importance": found.importances}
             numbers["standard_error"] = found.standard_errors
             if self.drawing_errors is not None:
-                numbers["monte_carlo_error"] = found.drawing_errors
+                drawn = found.drawing_errors  # None: not known of this cohort
+                unknown = np.full(len(found.importances), np.nan)
+                numbers["monte_carlo_error"] = unknown if drawn is None else drawn
             numbers |= {"lower": lower, "upper": upper}
             numbers |= {"difference": self.differences[c], "p_value": self.p_values[c]}
             for e in np.argsort(found.ranking, kind="stable"):

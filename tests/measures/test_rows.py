@@ -699,3 +699,15 @@ def test_features_of_constant_columns():
     found = importance_difference(first, second).to_frame()
     found = found.set_index("feature")["p_value"]
     assert found.isna().to_dict() == {"both": True, "some": False, "d": True}
+
+
+def test_tables_of_cohorts_of_one_row_that_was_drawn():
+    """Its error of drawing is not known; that of the others is."""
+    X, cohort = np.random.default_rng(0).normal(size=(24, 2)), np.arange(24) > 0
+    imp = SensitivityImportance(
+        estimation="sampled", n_draws=4, scale=None, keep_rows=True, random_state=0
+    ).fit(lambda Z: Z[:, 0] + Z[:, 1], X)
+    with pytest.warns(ImportanceWarning, match="Cohorts of one row"):
+        table = importance_by_cohort(imp, cohort).to_frame()
+    known = table.groupby("cohort")["monte_carlo_error"].count()
+    assert known.tolist() == [0, 2]

@@ -183,6 +183,16 @@ MISUSES = {
         ValueError,
         "y has 5 rows, but X has 60 rows",
     ),
+    "labels for surrogates of a regression": (
+        lambda: ImpurityImportance(surrogates=True).fit(TREE, X, Y.astype(str) + "a"),
+        ValueError,
+        "y must hold numbers, got labels",
+    ),
+    "labels for unseen rows of a regression": (
+        lambda: ImpurityImportance(rows="unseen").fit(TREE, X, Y.astype(str) + "a"),
+        ValueError,
+        "y must hold numbers, got labels",
+    ),
     "ragged weights": (
         lambda: SensitivityImportance().fit(TREE, X, Y, sample_weight=[1.0, [2.0]]),
         ValueError,

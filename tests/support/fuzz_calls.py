@@ -63,7 +63,8 @@ def check_importances(importance, ours):
     infinite = np.isinf(values).any() and name_of(importance) != "FilterImportance"
     require(not infinite, f"infinite importances_: {values}")
     relative = getattr(importance, "relative", False)
-    signed = name_of(importance) in SIGNED
+    training = getattr(importance, "rows", "training") == "training"
+    signed = name_of(importance) in SIGNED or not training
     if not (relative or signed):
         require(not (values < 0).any(), f"negative importances_: {values}")
     require(

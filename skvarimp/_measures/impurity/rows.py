@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from skvarimp._data.statistics import divided
-from skvarimp._data.validation import check_target, check_weights
+from skvarimp._data.validation import check_target, check_weights, numeric_target
 from skvarimp._measures.behind_transformers import set_columns
 from skvarimp._measures.impurity.criteria import (
     CLASS_CRITERIA,
@@ -360,7 +360,8 @@ def _target(estimator, form, y, in_shares):
             f"with another number: it has {n_raw} raw outputs."
         )
     outputs = np.split(np.arange(n_raw), np.cumsum(sizes)[:-1])
-    return np.ascontiguousarray(y.T, dtype=np.float64), outputs
+    y = numeric_target(y, "Pass the y that the trees predict.")
+    return np.ascontiguousarray(y.T), outputs
 
 
 def out_of_bag_rows(estimator, table, y, sample_weight, kept):

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import tree
 from sklearn.utils import compute_sample_weight
 
+from skvarimp._data.validation import numeric_target
 from skvarimp._models.labels import as_columns, class_lists, positions, where_codes
 from skvarimp._models.readers.sklearn_trees import check_thresholds, grown_tree
 from skvarimp._models.tree_table import NodeTable
@@ -145,7 +146,7 @@ class TreeReader:
 
         if y is not None and self.knows_target:
             if self.classes is None:
-                shown = target = as_columns(y).astype(float)
+                shown = target = numeric_target(as_columns(y), "Pass the training y.")
             else:
                 target = positions(y, self.classes)
                 shown = where_codes(target, map(np.arange, self.n_classes))
