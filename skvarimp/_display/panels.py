@@ -114,6 +114,7 @@ def draw_rows(ax, at, rows, as_band, as_levels):
 
 
 def _right_of(at):
+    at = at[np.isfinite(at)]
     if len(at) == 0:
         return 0.0
     width = at[-1] - at[0]

@@ -292,3 +292,15 @@ def test_levels_have_no_order():
     )
     label = display.axes_[0].get_ylabel().replace("\n", " ")
     assert label == "partial dependence, class yes"
+
+
+INFINITE = [[np.inf, -np.inf, np.inf], [0.0, 1.0, np.inf], [-np.inf, 2.0]]
+
+
+@pytest.mark.parametrize("grid", INFINITE)
+def test_curves_over_infinite_values(grid):
+    """What lies beside the values stands right of those that the axis has."""
+    averages = np.arange(float(len(grid)))[:, np.newaxis]
+    display = CurvesDisplay([("age", np.array(grid), averages)], ["y"]).plot()
+    (ax,) = display.axes_
+    assert np.all(np.isfinite(ax.get_xlim()))

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -192,6 +193,13 @@ MISUSES = {
         lambda: ImpurityImportance(rows="unseen").fit(TREE, X, Y.astype(str) + "a"),
         ValueError,
         "y must hold numbers, got labels",
+    ),
+    "out-of-bag impurity of dates": (
+        lambda: AllRelevantSelector(RandomForestRegressor(5), max_iter=2).fit(
+            pd.DataFrame({"day": DATES}), Y
+        ),
+        ValueError,
+        "a column that trees split on holds no numbers. Use PermutationImportance",
     ),
     "ragged weights": (
         lambda: SensitivityImportance().fit(TREE, X, Y, sample_weight=[1.0, [2.0]]),

@@ -310,14 +310,14 @@ def rows_in_trees(estimator, table, y, weights):
         if any(tree.weight is None for tree in form.trees):
             raise NotReadable("it does not say how many rows its leaves were grown on")
         loss = None if form.stages is None else TreeLoss(*form.loss)
+        in_shares = loss is not None and loss.gives_shares
+        target, outputs = _target(estimator, form, as_columns(y), in_shares)
+        return RowsInTrees(form, loss, table, target, outputs, weights)
     except NotReadable as reason:
         raise ValueError(
             f"The splits of this {type(estimator).__name__} cannot earn: {reason}. Use "
             "PermutationImportance, which asks the model itself."
         ) from None
-    in_shares = loss is not None and loss.gives_shares
-    target, outputs = _target(estimator, form, as_columns(y), in_shares)
-    return RowsInTrees(form, loss, table, target, outputs, weights)
 
 
 def _read(estimator, table):

@@ -146,7 +146,8 @@ class TreeReader:
 
         if y is not None and self.knows_target:
             if self.classes is None:
-                shown = target = numeric_target(as_columns(y), "Pass the training y.")
+                way_out = "Pass the training target."
+                shown = target = numeric_target(as_columns(y), way_out)
             else:
                 target = positions(y, self.classes)
                 shown = where_codes(target, map(np.arange, self.n_classes))
