@@ -92,6 +92,22 @@ def exact_rows(problem, features, request, response=None):
     return int(np.ceil(problem.n_rows * np.sum(sizes)))
 
 
+def rows_again(problem, features, request, curves):
+    """How many rows curves are formed of once more, for the influences of all rows.
+
+    Parameters
+    ----------
+    problem : Problem
+    features : list of Feature
+    request : Request
+    curves : PartialDependence
+        Of the request. It keeps each row's curve where memory allows.
+    """
+    n_outputs, sizes = len(problem.base), problem.grid_sizes(features, request)
+    again = [k for k in sizes if not curves.keeps_apart(n_outputs * k)]
+    return problem.n_rows * int(sum(again))
+
+
 ROWS_ASKED = 100  # for directions
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skvarimp._data.statistics import Units, deciles
 from skvarimp._data.validation import grid_constraint
 from skvarimp._display.curves import CurvesDisplay
-from skvarimp._measures.evaluations import CountsEvaluations
+from skvarimp._measures.evaluations import CountsEvaluations, rows_again
 from skvarimp._measures.joint.statistics import (
     SURFACE_VALUES,
     joint_dependence,
@@ -253,7 +253,7 @@ default="auto"
             return "exact"
         if free:
             request.grid = QuantileGrid()
-        most = problem.rows_affordable(*self._asked(plan)) if limited else np.inf
+        most = problem.rows_within_limit(*self._asked(plan)) if limited else np.inf
         rows = problem.rows_of_curves(plan.features, request, most)
         if len(rows) == problem.n_rows:
             return "exact"
@@ -277,11 +277,10 @@ default="auto"
         return int(each), min(problem.table.n_samples, ROWS_KEPT) * int(some.sum())
 
     def _exact_rows(self, plan):
-        problem, (each, more) = plan.problem, self._asked(plan)
+        problem, request, (each, more) = plan.problem, plan.request, self._asked(plan)
         if each and self.keep_rows and self.kind == "average":
-            n_outputs, (curves,) = len(problem.base), plan.request.reductions
-            sizes = problem.grid_sizes(plan.features, plan.request)
-            each += sum(k for k in sizes if not curves.keeps_apart(n_outputs * k))
+            (curves,) = request.reductions
+            more += rows_again(problem, plan.features, request, curves)
         return each * problem.n_rows + more
 
     def _least_evaluations(self, n_rows, n_features):

@@ -176,7 +176,7 @@ class Problem:
         """The nine deciles of a column of numbers."""
         return deciles(self.table.column(feature.columns[0]), self.weights)
 
-    def rows_affordable(self, n_each, n_more=0):
+    def rows_within_limit(self, n_each, n_more=0):
         """How many rows the model may be asked to predict so often each.
 
         Raises where `max_evaluations` does not allow the fewest.

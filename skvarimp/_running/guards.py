@@ -237,7 +237,7 @@ class Budget:
         return f"max_evaluations={self.enough}"
 
     def require(self, needed, enough=0):
-        """Raise where the rows left do not allow the fewest draws of every feature.
+        """Raise where the rows left do not allow the fewest for every feature.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class Budget:
         if needed > self.left:
             raise OverBudget(
                 f"max_evaluations={self.most} leaves {self.left} rows after the first "
-                f"{self.spent}, and the fewest draws of every feature take {needed}. "
+                f"{self.spent}, and all features together take {needed} or more. "
                 "Pass fewer rows of X, fewer `features`, or max_evaluations="
                 f"{self.spent + max(needed, enough)}."
             )

@@ -212,7 +212,7 @@ def test_errors_say_how_many_rows_it_takes():
     model = Counted()
     for most, message in [
         (99, "asked for 0 rows and needs 100 more.*use max_evaluations=580."),
-        (500, "fewest draws of every feature take 480.*max_evaluations=580"),
+        (500, "all features together take 480 or more.*max_evaluations=580"),
     ]:
         imp = SensitivityImportance(scale=None, max_evaluations=most)
         with pytest.raises(ValueError, match=message):

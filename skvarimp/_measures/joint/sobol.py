@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skvarimp._data.validation import CONSTRAINTS, StrOptions
 from skvarimp._display.bars import ImportanceDisplay
 from skvarimp._display.comparison import ComparisonDisplay
-from skvarimp._measures.evaluations import CountsEvaluations, exact_rows
+from skvarimp._measures.evaluations import CountsEvaluations, exact_rows, rows_again
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
@@ -216,7 +216,7 @@ default="auto"
         cheap = plan.problem.curves_are_cheap(plan.features, plan.request)
         return "sampled" if self._takes_all and not cheap else "exact"
 
-    def _rows_and_sizes(self, plan):
+    def _drawn_curves(self, plan):
         """The rows of drawn curves, their request, and predictions of each row.
 
         The total indices take half of the predictions that are left, or what they need
@@ -233,17 +233,15 @@ default="auto"
             least = effort.least_evaluations(n) * len(features)
             spared = budget().left - each * min(n, LEAST_ROWS)
             kept = min(wanted, max(least, min(budget().left // 2, spared)))
-            most = problem.rows_affordable(each, kept)
+            most = problem.rows_within_limit(each, kept)
         return problem.rows_of_curves(features, of_curves, most), of_curves, each
 
     def _exact_rows(self, plan):
         problem, features = plan.problem, plan.features
         needed = exact_rows(problem, features, plan.request)
         if needed and self.keep_rows and self.order == "first":
-            n_outputs, curves = len(problem.base), plan.request.reductions[1]
-            sizes = problem.grid_sizes(features, plan.request)
-            again = [k for k in sizes if not curves.keeps_apart(n_outputs * k)]
-            needed += problem.n_rows * sum(again)
+            _, curves = plan.request.reductions
+            needed += rows_again(problem, features, plan.request, curves)
         return needed
 
     def _least_evaluations(self, n_rows, n_features):
@@ -257,14 +255,14 @@ default="auto"
             plan.estimation = self._cheapest(plan)
         if plan.estimation == "exact":
             return self._exact_rows(plan)
-        rows, _, each = self._rows_and_sizes(plan)
+        rows, _, each = self._drawn_curves(plan)
         donors = Effort.of(self).evaluations(problem.n_rows) * len(features)
         return donors + len(rows) * each
 
     def _draw(self, plan):
         """The `Outcome` of total indices, and that of first-order ones, drawn."""
         problem, features, given = plan.problem, plan.features, plan.request
-        rows, of_curves, _ = self._rows_and_sizes(plan)
+        rows, of_curves, _ = self._drawn_curves(plan)
         own = OwnShare("variance", len(rows), len(rows), apart=True)
         scale = given.scales[0]
         of_curves = replace(of_curves, reductions=[own], scales=[scale])
