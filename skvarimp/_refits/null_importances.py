@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skvarimp._data.frames import frame_library
 from skvarimp._data.statistics import divided
-from skvarimp._data.validation import Interval, StrOptions, check_weights
+from skvarimp._data.validation import Interval, StrOptions, check_sample_weight
 from skvarimp._display.bars import NullDisplay
 from skvarimp._measures.permutation import PermutationImportance
 from skvarimp._models.labels import encoded
@@ -250,7 +250,7 @@ def _blocks(strata, sample_weight, n_samples):
             f"`strata` must have shape ({n_samples},), one label per row of X, got "
             f"{labels.shape}."
         )
-    rows = np.flatnonzero(check_weights(sample_weight, n_samples))
+    rows = np.flatnonzero(check_sample_weight(sample_weight, n_samples))
     _, codes = encoded(labels[rows])
     blocks = [rows[codes == code] for code in range(codes.max() + 1)]
     if max(len(block) for block in blocks) < 2:

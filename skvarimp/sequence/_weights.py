@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal, Self
@@ -100,7 +101,8 @@ class OligomerWeights:
         self.alphabet = check_alphabet(alphabet)
         check_unknown(unknown)
         self.unknown = unknown
-        if not isinstance(intercept, Real) or not np.isfinite(intercept):
+        largest = sys.float_info.max
+        if not isinstance(intercept, Real) or not -largest <= intercept <= largest:
             raise ValueError(f"`intercept` must be a finite number, got {intercept!r}.")
         if not isinstance(tables, Mapping) or not tables:
             raise ValueError(

@@ -81,6 +81,18 @@ def test_bad_tables(tables, message):
         OligomerWeights(tables, alphabet="AB")
 
 
+def test_large_intercepts():
+    """A whole number of any size is a number; what no float holds is not finite."""
+    tables = {1: [[1, 0]]}
+
+    weights = OligomerWeights(tables, 10**30, alphabet="AB")
+
+    assert weights.decision_function(["B"]).tolist() == [1e30]
+    for intercept in (10**400, np.inf, np.nan, "1"):
+        with pytest.raises(ValueError, match="`intercept` must be a finite number"):
+            OligomerWeights(tables, intercept, alphabet="AB")
+
+
 def test_nothing_is_modified():
     """The machine and the sequences stay as they are."""
     machine, X = fitted(SVC(), 3)

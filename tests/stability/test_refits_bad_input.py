@@ -67,6 +67,8 @@ BAD_NULL = {
     "no repeat": (dict(n_repeats=0), ValueError, "'n_repeats'"),
     "strata too short": (dict(strata=[1]), ValueError, "`strata` must have shape"),
     "strata of one row": (dict(strata=np.arange(60)), ValueError, "nothing can be"),
+    "no rows": (dict(X=X[:0], y=Y[:0], cv=None), ValueError, "no rows"),
+    "no weight": (dict(sample_weight=np.zeros(60)), ValueError, "0 everywhere"),
 }
 
 

@@ -62,9 +62,9 @@ MODELS = {
     ),
     "adaboost": AdaBoostRegressor(n_estimators=4, random_state=0),
     "bagging": BaggingClassifier(n_estimators=3, random_state=0),
-    "svr": SVR(),
-    "svc": SVC(),
-    "svc_linear": SVC(kernel="linear"),
+    "svr": SVR(max_iter=1000),
+    "svc": SVC(max_iter=1000),
+    "svc_linear": SVC(kernel="linear", max_iter=1000),
     "kernel_ridge": KernelRidge(kernel="poly", degree=2),
     "gaussian_process": GaussianProcessRegressor(alpha=0.1, optimizer=None),
     "network": MLPRegressor(
