@@ -291,41 +291,56 @@ class TreeTable(NodeTable):
         self.edges_on = self._grouped(self.edge_feature)
         for edges in self.edges_on:
             self.edge_rank[edges] = np.arange(len(edges))
+        level, children = self.roots, self.children.reshape(-1, 2)
+        while len(level := level[self.feature[level] >= 0]):
+            below = children[level]
+            self.depth[below] = self.depth[level, np.newaxis] + 1
+            level = below.ravel()
+        # what the split above each edge says alone
+        inner = np.flatnonzero(self.feature >= 0)
+        cut, missing_left = self.cut[inner], self.missing_left[inner]
+        right, left = children[inner].T
+        self.low[right], self.high[left] = cut, cut
+        self.high[right] = self.missing_code[self.feature[inner]]
+        self.admits_missing[right], self.admits_missing[left] = (
+            ~missing_left,
+            missing_left,
+        )
         self.edge_set, self.edge_sets = None, None
         if self.left_set is not None:
-            split = np.append(self.left_set, -1)[self.parent] >= 0
-            self.edge_set = np.where(split, np.cumsum(split) - 1, -1).astype(np.int32)
-            self.edge_sets = np.zeros((split.sum(), self.sets.shape[1]), dtype=bool)
-        # the last edge on its own feature above each branch node
-        inner, above = np.flatnonzero(self.feature >= 0), np.full(n_nodes, -1)
-        above[inner] = self.last_edge(inner, self.feature[inner])
-        level = self.roots
-        while len(level := level[self.feature[level] >= 0]):
-            left = np.repeat([True, False], len(level))
-            parents = np.tile(level, 2)
-            level = self.children[2 * parents + left]
-            self._narrow(level, parents, above[parents], left)
-            self.depth[level] = self.depth[parents] + 1
+            split = np.append(self.left_set, -1)[self.parent]
+            edges = np.flatnonzero(split >= 0)
+            self.edge_set = np.full(n_nodes, -1, dtype=np.int32)
+            self.edge_set[edges] = np.arange(len(edges))
+            goes_left = children[self.parent[edges], 1] == edges
+            self.edge_sets = self.sets[split[edges]] == goes_left[:, np.newaxis]
+        # the last edge on its own feature above each edge
+        above = np.full(n_nodes, -1)
+        above[left] = above[right] = self.last_edge(inner, self.feature[inner])
+        self._narrow(above)
 
-    def _narrow(self, edges, parents, above, left):
-        """What edges from parents say, given what the edges above them say."""
-        free = above < 0
-        codes = self.missing_code[self.feature[parents]]
-        low = np.where(free, 0, self.low[above])
-        high = np.where(free, codes, self.high[above])
-        cut = self.cut[parents]
-        self.low[edges] = np.where(left, low, np.maximum(low, cut))
-        self.high[edges] = np.where(left, np.minimum(high, cut), high)
-        goes = self.missing_left[parents] == left
-        self.admits_missing[edges] = (free | self.admits_missing[above]) & goes
-        if self.edge_set is None:
-            return
-        nominal = np.flatnonzero(self.left_set[parents] >= 0)
-        for m in nominal:
-            goes = self.sets[self.left_set[parents[m]]] == left[m]
-            if not free[m]:
-                goes = goes & self.edge_sets[self.edge_set[above[m]]]
-            self.edge_sets[self.edge_set[edges[m]]] = goes
+    def _narrow(self, above):
+        """Let edges say what those above them on the same feature say, too.
+
+        All edges say what the next 1, 2, 4, ... above them say.
+
+        Parameters
+        ----------
+        above : ndarray of shape (n_nodes,)
+            The next edge on the same feature above each; -1: none. Overwritten.
+        """
+        edges = np.flatnonzero(above >= 0)
+        while len(edges):
+            up = above[edges]
+            self.low[edges] = np.maximum(self.low[edges], self.low[up])
+            self.high[edges] = np.minimum(self.high[edges], self.high[up])
+            self.admits_missing[edges] &= self.admits_missing[up]
+            if self.edge_set is not None:
+                nominal, up_set = self.edge_set[edges], self.edge_set[up]
+                some = nominal >= 0
+                self.edge_sets[nominal[some]] &= self.edge_sets[up_set[some]]
+            above[edges] = above[up]
+            edges = edges[above[edges] >= 0]
 
     def trees_with(self, features):
         """The trees that split on any of some features, (n_features,) bool."""
