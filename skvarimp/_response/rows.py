@@ -106,36 +106,46 @@ class Rows:
 class RowOrder:
     """Rows in the order in which they are drawn: by weight, without replacement.
 
-    The order is that of U[i] / w[i], with U[i] uniform in [0, 1). Let t be this number
-    of the row behind the first m. Then the rows with w[i] t >= 1 are among these for
-    certain, and others with the chance w[i] t. So the former keep their weights in
-    means over the first m rows, and the latter share equally what these leave. For even
-    weights the order is purely random. (Ohlsson, "Sequential Poisson sampling", Journal
-    of Official Statistics 14, 1998.)
+    With w the weights in descending order, the first a of m rows are drawn for certain,
+    and the others with a chance in proportion to their weight,
+
+        p[i] = min(1, w[i] / t),    t = (sum of w[i] of the others) / (m - a),
+
+    with the smallest a for which the chances are at most 1. They sum to m. In means
+    over the first m rows a row has the weight w[i] / p[i] = max(w[i], t). So these
+    weights sum to 1, and the means have no bias. For even weights the order is purely
+    random.
+
+    One row after the other is left out, from m = n on: of m + 1 rows, each with the
+    chance that makes its p of m + 1 that of m; these chances sum to 1. (Tillé, "An
+    elimination procedure for unequal probability sampling without replacement",
+    Biometrika 83, 1996.)
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
         Positions, the first drawn first.
-    places : ndarray of shape (n_rows,)
-        U[i] / w[i] of these, ascending.
     weights : ndarray of shape (n_rows,)
         Of these; they sum to 1.
+    least : ndarray of shape (n_rows + 1,)
+        The t of each m; 0 where all rows are drawn.
     """
 
     rows: np.ndarray
-    places: np.ndarray
     weights: np.ndarray
+    least: np.ndarray
 
     @classmethod
     def drawn(cls, weights, seed):
         """An order of rows with such weights."""
-        random, n = np.random.default_rng([seed, 2]), len(weights)
-        order, uniform = random.permutation(n), np.empty(n)
-        uniform[order] = (np.arange(n) + random.random(n)) / n
-        places = uniform / weights
-        rows = np.argsort(places, kind="stable")
-        return cls(rows, places[rows], weights[rows])
+        random = np.random.default_rng([seed, 2])
+        rows = np.argsort(weights, kind="stable")
+        certain, least = _certain_rows(weights[rows])
+        if weights.min() == weights.max():
+            rows = random.permutation(rows)  # the same chances in less time
+        else:
+            rows = rows[_left_out(weights[rows], certain, least, random)[::-1]]
+        return cls(rows, weights[rows], least)
 
     def __len__(self):
         return len(self.rows)
@@ -147,11 +157,55 @@ class RowOrder:
 
     def shares(self, m):
         """Weights of the first m rows as a sample of all: they sum to 1, (m,)."""
-        weights = self.weights[:m]
-        if m == len(self):
-            return weights
-        certain = weights * self.places[m] >= 1.0
-        rest = ~certain
-        shares = weights.copy()
-        shares[rest] = (1.0 - weights[certain].sum()) / max(rest.sum(), 1)
-        return shares / shares.sum()
+        return np.maximum(self.weights[:m], self.least[m])
+
+
+def _certain_rows(weights):
+    """How many of m rows are drawn for certain, and the t of m, for m = 0 to n.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+        Ascending.
+    """
+    n, m = len(weights), np.arange(len(weights))
+    rest = np.cumsum(weights)[::-1]  # without the a largest ones, for a = 0 to n - 1
+    # the next row has a chance below 1 where its weight times m - a is below the rest
+    certain = np.searchsorted(m + rest / weights[::-1], m, side="right")
+    certain = np.minimum(certain, np.maximum(m - 1, 0))
+    least = rest[certain] / np.maximum(m - certain, 1)
+    return np.append(certain, n), np.append(least, 0.0)
+
+
+def _left_out(weights, certain, least, random):
+    """Rows in the order in which they are left out, the last one drawn first.
+
+    Of m + 1 rows, those that are not certain of being among them are equally likely to
+    be left out. Others are newcomers, if they are not certain of being among m rows.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows,)
+        Ascending.
+    certain, least : ndarray of shape (n_rows + 1,)
+        Of each m.
+    random : Generator
+    """
+    n = len(weights)
+    done = np.arange(n - 1)  # rows left out before
+    m = n - 1 - done
+    start, stop = n - certain[m + 1], n - certain[m]  # of the newcomers
+    of_newcomer = np.searchsorted(certain, n - np.arange(n)) - 1  # the largest m
+    newcomers = np.maximum(1.0 - weights / least[of_newcomer], 0.0)
+    ends = np.append(0.0, np.cumsum(newcomers))
+    chance = 1.0 - least[m + 1] / least[m]
+    others = np.where(start > done, (start - done) * chance, 0.0)
+    point = random.random(n - 1)
+    at = np.searchsorted(ends, ends[start] + point - others, side="right") - 1
+    at = np.clip(at, start, stop - 1)
+    old = point < others
+    at[old] = done[old] + (point[old] / chance[old]).astype(np.intp)
+    rows = list(range(n))
+    for first, place in enumerate(np.maximum(at, done).tolist()):
+        rows[first], rows[place] = rows[place], rows[first]
+    return np.array(rows)
