@@ -121,8 +121,9 @@ def test_bad_feature_functions_are_refused():
         fit(words)
     with pytest.raises(TypeError, match=r"got 0\. Columns go into `features`"):
         fit(0)
-    with pytest.raises(TypeError, match="must be an array-like"):
-        FIRMImportance(feature_functions=Product(0, 1)).fit(score, X)
+    for not_several in (Product(0, 1), np.array(3)):
+        with pytest.raises(TypeError, match="must be an instance of"):
+            FIRMImportance(feature_functions=not_several).fit(score, X)
     with pytest.raises(ValueError, match="`feature_functions` is empty"):
         FIRMImportance(feature_functions=[]).fit(score, X)
     with pytest.raises(ValueError, match="Two features are called '<lambda>'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from numbers import Integral
@@ -186,7 +187,7 @@ default="auto"
     """
 
     _parameter_constraints = {  # noqa: RUF012 scikit-learn's form
-        "feature_functions": ["array-like", dict, None],
+        "feature_functions": [Sequence, Mapping, None],
         "covariance": [StrOptions(set(NAMED)), BaseEstimator],
         "n_bins": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
         "standardize": ["boolean"],
