@@ -44,11 +44,14 @@ def running_sums(values):
     return np.insert(np.cumsum(values, axis=-1), 0, 0.0, axis=-1)
 
 
+SLACK = 1e-12  # of shares: rounding must not take a quantile to the next value
+
+
 def quantile_positions(probabilities, at):
     """Positions of the first values at which the distribution function reaches `at`."""
     reached = np.cumsum(probabilities)
     reached /= reached[-1]
-    return np.minimum(np.searchsorted(reached, at - 1e-12), len(reached) - 1)
+    return np.minimum(np.searchsorted(reached, at - SLACK), len(reached) - 1)
 
 
 def holm(pvalues):
@@ -105,7 +108,7 @@ def deciles(values, probabilities):
     if not len(values):
         return np.empty(0)
     if np.all(probabilities == probabilities[0]):  # which need no sort
-        at = quantile_positions(np.ones(len(values)), TENTHS)
+        at = np.ceil(len(values) * (TENTHS - SLACK)).astype(np.intp) - 1
         return np.partition(values, at)[at]
     order = np.argsort(values, kind="stable")
     at = quantile_positions(probabilities[order], TENTHS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from skvarimp._measures.joint.statistics import (
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
-from skvarimp._response.grid import N_QUANTILES, QuantileGrid, kind_of
+from skvarimp._response.grid import N_QUANTILES, QuantileGrid, kind_of, values_alone
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.rounds import LEAST_ROWS
 from skvarimp._running.guards import budget, warn
@@ -363,8 +363,8 @@ default="auto"
             return problem.move(feature, request).values, None
         grid = self.grid_[feature.name]
         if isinstance(grid, str) and grid == "all":
-            values, probabilities = problem.distinct_values(feature)
-            return values, deciles(values, probabilities)
+            move = problem.move(feature, replace(request, grid=values_alone))
+            return move.values, deciles(move.values, move.probabilities)
         return problem.move(feature, request).values, problem.deciles(feature)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:

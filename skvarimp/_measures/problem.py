@@ -28,7 +28,6 @@ from skvarimp._response.grid import (
     N_QUANTILES,
     Moves,
     QuantileGrid,
-    distinct_values,
     kind_of,
     make_move,
 )
@@ -167,10 +166,6 @@ class Problem:
         """The move of one feature, see `make_move`."""
         grid, categorical = request.grid, request.categorical
         return make_move(self.table, self.weights, feature, grid, categorical)
-
-    def distinct_values(self, feature):
-        """The observed values of a feature and their probabilities."""
-        return distinct_values(self.table, self.weights, feature)
 
     def deciles(self, feature):
         """The nine deciles of a column of numbers."""

@@ -305,24 +305,27 @@ def kind_of(table, feature, categorical_columns):
     return Kind(all(categorical), not (more or named) and table.has_order(first))
 
 
-def distinct_values(table, weights, feature):
-    """Values and probabilities of the grid "all" alone, without each row's cell.
+def values_alone(table, weights, feature, categorical_columns=frozenset()):
+    """The grid "all" without donors and without each row's cell, where a sort finds it.
 
-    For a numeric column whose rows weigh the same a sort is enough. It takes a third
-    of the time of `make_move`.
+    A grid that `make_move` takes. A sort is enough for a column of numbers whose rows
+    weigh the same. It takes a third of the time of what others need.
 
     Returns
     -------
-    values, probabilities : ndarray
-        As in `Move`.
+    Move
     """
-    column = None if len(feature.columns) > 1 else table.column(feature.columns[0])
-    if column is None or column.dtype.kind == "O" or np.any(weights != weights[0]):
-        move = make_move(table, weights, feature, "all")
-        return move.values, move.probabilities
-    ascending = table.ascending(feature.columns[0])
+    j, *more = feature.columns
+    known = not more and not table.has_levels(j) and not table.has_nulls(j)
+    if not known or table.column(j).dtype.kind == "O" or np.any(weights != weights[0]):
+        return make_move(table, weights, feature, "all", categorical_columns)
+    ascending, kind = table.ascending(j), kind_of(table, feature, categorical_columns)
     first = np.flatnonzero(begins_value(ascending))
-    return ascending[first], np.diff(first, append=len(column)) / len(column)
+    values, chances = ascending[first], np.diff(first, append=len(ascending))
+    chances = chances / len(ascending)
+    return Move(
+        feature, values, None, chances, None, kind.categorical, ordered=kind.ordered
+    )
 
 
 def _summary(column, weights, feature, grid, whole):

@@ -372,11 +372,18 @@ def directions(orders, size, cell_of_value, curves):
         Weighted sums over the rows that take each value.
     """
     result = np.full(curves.shape[:2], np.nan)
-    curves = curves if cell_of_value is None else curves[..., cell_of_value]
     for signed, curve, order in zip(result, curves, orders):
-        if order is not None:
-            known, chances, levels = order
-            signed[:] = direction(curve[:, known], chances, size, levels)
+        if order is None:
+            continue
+        known, chances, levels = order
+        cells = np.flatnonzero(known)
+        if cell_of_value is not None:  # values side by side in one cell count as one
+            cells = cell_of_value[known]
+            begins = np.append(True, (np.diff(cells) != 0) | (np.diff(levels) != 0))
+            first = np.flatnonzero(begins[: len(cells)])
+            cells, levels = cells[first], levels[first]
+            chances = np.add.reduceat(chances, first) if len(first) else chances
+        signed[:] = direction(curve[:, cells], chances, size, levels)
     return result
 
 

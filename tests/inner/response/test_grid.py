@@ -14,7 +14,7 @@ from skvarimp import PartialDependenceImportance, SensitivityImportance
 from skvarimp._data.base_table import is_missing
 from skvarimp._data.table import Feature, as_table, is_frame
 from skvarimp._response.conditional import product_move
-from skvarimp._response.grid import QuantileGrid, distinct_values, make_move
+from skvarimp._response.grid import QuantileGrid, make_move, values_alone
 
 N = 17
 RANDOM = np.random.RandomState(0)
@@ -366,9 +366,10 @@ def test_distinct_values_are_those_of_the_whole_grid(j, weights):
     w, feature = w / w.sum(), Feature("a", (j,))
     for table in (as_table(X[keep]), as_table(pd.DataFrame(X[keep]).astype(object))):
         move = make_move(table, w, feature, "all")
-        values, probabilities = distinct_values(table, w, feature)
-        np.testing.assert_array_equal(values, move.values)
-        np.testing.assert_allclose(probabilities, move.probabilities, rtol=1e-14)
+        alone = values_alone(table, w, feature)
+        np.testing.assert_array_equal(alone.values, move.values)
+        np.testing.assert_allclose(alone.probabilities, move.probabilities, rtol=1e-14)
+        assert (alone.categorical, alone.ordered) == (move.categorical, move.ordered)
 
 
 @pytest.mark.parametrize("grid", [3, "equidistant", {"x0": [0.1, 0.7]}])

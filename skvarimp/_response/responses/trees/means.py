@@ -267,6 +267,9 @@ def mean_curves(averaged, walk, members):
     """
     curves = []
     for member in members:
+        if member.feature < 0:
+            curves.append(np.zeros((averaged.response.n_outputs, member.n_cells)))
+            continue
         means = averaged.means_of([member.feature])
         if means is not None:
             curves.append(means.mean([member]))
@@ -307,7 +310,7 @@ def products(response, codes, members, slopes):
     response : TreeResponse
     codes : ndarray of shape (n_features, n_rows)
     members : list of TreeMove
-        Each with a feature of its own.
+        Each with a feature of its own, or with none.
     slopes : list of ndarray of shape (n_raw, n_cells)
 
     Returns
@@ -315,21 +318,23 @@ def products(response, codes, members, slopes):
     list of ndarray of shape (n_raw, n_rows)
         One per member.
     """
-    table, moves = response.trees, [member.feature for member in members]
-    moving, total = np.zeros((2, table.n_raw, len(table.columns)))
-    moving[:, moves] = 1.0
+    table, n_rows = response.trees, codes.shape[1]
+    moving = np.zeros(len(table.columns), dtype=bool)
+    total = np.zeros((table.n_raw, len(table.columns)))
     edge_slopes = np.zeros((table.n_raw, len(table.feature)))
     for member, slope in zip(members, slopes):
-        edge_slopes[:, table.edges_on[member.feature]] = _over_edges(member, slope)
-        total[:, member.feature] = slope.sum(axis=1)
-    paths = Paths(table, moving[0] > 0)
+        if member.feature >= 0:
+            edge_slopes[:, table.edges_on[member.feature]] = _over_edges(member, slope)
+            total[:, member.feature], moving[member.feature] = slope.sum(axis=1), True
+    paths = Paths(table, moving)
     value = paths.values[:, paths.sets(1)[0]]
     met = edge_slopes[:, paths.edges]
     amounts = np.empty((2, *value.shape))
     amounts[:] = value * (met - total[:, paths.features]), value * met
-    sums = np.zeros((len(table.columns), table.n_raw, codes.shape[1]))
-    add_found(paths, codes, amounts, sums)
-    return [sums[feature] for feature in moves]
+    # the last: what does not move
+    sums = np.zeros((len(table.columns) + 1, table.n_raw, n_rows))
+    add_found(paths, codes, amounts, sums[:-1])
+    return [sums[member.feature] for member in members]
 
 
 def _over_edges(member, slope):

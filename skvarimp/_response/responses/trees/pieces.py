@@ -176,7 +176,8 @@ class TreeGrids:
     Parameters
     ----------
     response : TreeResponse
-        Behind a link rows go down all trees, else those alone with features that move.
+        Behind a link rows go down all trees, else those alone with features that move,
+        or one tree if there are none.
     members : list of TreeMove
         Those without a feature have one cell, to which no edge leads.
 
@@ -210,8 +211,10 @@ class TreeGrids:
         features = [first.feature for first in self.firsts]
         self.moving = np.isin(np.arange(len(self.table.columns)), features)
         self.trees = self.table.trees_with(self.moving)
-        if response.link is not None or not len(self.trees):
+        if response.link is not None:
             self.trees = np.arange(len(self.table.roots))
+        elif not len(self.trees):
+            self.trees = np.arange(1)
         if self.compiled:
             forest = self.table.roots[self.trees], self.table.max_depth
             self.given = self.table.flat, forest, self.arrays

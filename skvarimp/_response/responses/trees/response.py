@@ -14,8 +14,8 @@ from skvarimp._compiled import use_compiled
 from skvarimp._data.base_table import numbers_if_possible, spread_over
 from skvarimp._data.table import ArrayTable
 from skvarimp._response.contract import Response
-from skvarimp._response.grid import Move, kind_of, make_move
-from skvarimp._response.mean_curves import MeanCurve
+from skvarimp._response.grid import Move, kind_of, make_move, values_alone
+from skvarimp._response.mean_curves import MeanCurve, PartialDependence
 from skvarimp._response.reductions import RowMean
 from skvarimp._response.responses.trees.curves import Descent, Linked
 from skvarimp._response.responses.trees.groups import TreeCoalitions, moved_together
@@ -201,6 +201,8 @@ class TreeResponse(Response):
         joins = (RowMean, MeanCurve)
         if not isinstance(grid, str) or grid != "all":
             return grid
+        if all(type(reduction) is PartialDependence for reduction in reductions):
+            return values_alone
         if any(r.counts_values or not isinstance(r, joins) for r in reductions):
             return grid
         return CellGrid(self.codes)

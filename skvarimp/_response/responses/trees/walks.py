@@ -64,8 +64,8 @@ class TreeTasks(Tasks):
                 single.append(position)
         for member in in_threads(partial(member_of, self.response, self.walk), single):
             alone = self._means_serve(member)
-            times[member.feature] += alone
-            which = alone and times[member.feature]
+            times[member.feature] += alone and member.feature >= 0
+            which = alone and max(1, times[member.feature])
             together, size = batches.get(which, ([], 0.0))
             more = self._state_bytes(member, alone)
             if together and size + more > working_bytes() * 2:
@@ -82,8 +82,7 @@ class TreeTasks(Tasks):
     def _means_serve(self, member):
         """Whether the mean curve over all rows is all that is wanted of a member."""
         trees, walk = self.response.trees, self.walk
-        known = self.response.link is None and member.parts is None
-        if not known or member.feature < 0:
+        if self.response.link is not None or member.parts is not None:
             return False
         n_leaves = np.count_nonzero(trees.feature < 0)
         if len(walk.rows) * len(trees.roots) < ROWS_OF_LEAF * n_leaves:
@@ -106,7 +105,7 @@ class TreeTasks(Tasks):
         members, means, _ = self._together(positions, members)
         step = max(1, self.TASK_VISITS // max(1, int(response.visits[0])))
         if means is not None:
-            numbers = response.trees.n_raw * len(response.trees.columns)
+            numbers = response.trees.n_raw * (len(response.trees.columns) + 1)
             step = max(1, numbers_at_once(HELD) // numbers)
         n_tasks = -(-n_rows // step)
         n_tasks += n_tasks % 2 if n_tasks > 1 else 0  # two workers end together
