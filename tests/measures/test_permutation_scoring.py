@@ -288,7 +288,7 @@ def test_scorer_on_the_models_own_container(container):
     """Groups and strings move within the frame; callables and make_scorer work."""
     random = np.random.RandomState(0)
     frame = pd.DataFrame(
-        {"c": random.choice(["a", "b", "c"], 60), "x": random.rand(60), "z": 1}
+        {"c": random.choice(["a", "b", "c"], 24), "x": random.rand(24), "z": 1}
     )
     y = (frame["c"] == "a") ^ (frame["x"] > 0.7)
     encode = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
