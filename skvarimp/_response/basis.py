@@ -151,8 +151,8 @@ def absolute(x, low, high):
 
 def _sizes(values):
     """Root mean square over all but the rows, (n_rows,)."""
-    n_rows = values.shape[2]
-    return np.sqrt(np.einsum("boim,boim->i", values, values) * n_rows / values.size)
+    squares = np.einsum("boim,boim->i", values, values)
+    return np.sqrt(squares / values[:, :, 0].size)
 
 
 class Basis(Shape):

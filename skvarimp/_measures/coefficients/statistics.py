@@ -466,11 +466,8 @@ class Design:
         return coefficients - self._null @ (self._null.T @ coefficients)
 
     def _slopes(self, half):
-        """H of the slopes in the units of Z, of coefficients that sum to 0 over k."""
-        slopes = half[:, :, int(self.fit_intercept) :]
-        if slopes.shape[1] > 1:
-            slopes = slopes - slopes.mean(axis=1, keepdims=True)
-        return slopes
+        """H of the slopes in the units of Z, which sums to 0 over several classes."""
+        return half[:, :, int(self.fit_intercept) :]
 
     def slope_variances(self, half):
         """Variances of the shortest coefficients in X's units, (n_features, n_classes).

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from roundoff import roundoff
+from scipy import sparse
 from sklearn.covariance import (
     LedoitWolf,
 )
@@ -79,3 +81,16 @@ def test_ledoit_wolf_equals_scikit_learn(wide):
         np.testing.assert_allclose(
             shrunk.variances, np.diag(expected.covariance_), rtol=1e-9
         )
+
+
+def test_products_of_sparse_columns_far_from_zero():
+    """The rounding of X G, which is large, is multiplied by deviations and not by X."""
+    far, weights = X + 1e8, np.random.default_rng(1).uniform(0.5, 2.0, len(X))
+    of_dense = _firm_covariance.EmpiricalCovariance(far, weights)
+    of_sparse = _firm_covariance.EmpiricalCovariance(sparse.csc_array(far), weights)
+    np.testing.assert_allclose(
+        of_sparse.product(MIX),
+        of_dense.product(MIX),
+        rtol=0,
+        atol=roundoff(sum(X.shape), 1e8 * np.abs(X).max() * MIX),
+    )

@@ -6,6 +6,7 @@ from numpy.polynomial import chebyshev
 from scipy.interpolate import BarycentricInterpolator
 
 from skvarimp._response.basis import (
+    _sizes,
     coefficients,
     gaussian_nodes,
     interpolation,
@@ -66,3 +67,12 @@ def test_interpolation_is_that_of_scipy(n):
     expected = BarycentricInterpolator(at, values)(points)
     found = interpolation(points, low, high, n) @ values
     np.testing.assert_allclose(found, expected, atol=n**2 * 1e-15)
+
+
+def test_sizes_of_rows_are_root_mean_squares():
+    """Over everything but the rows."""
+    values = np.random.RandomState(0).randn(2, 3, 4, 5)
+    expected = np.sqrt(np.mean(values**2, axis=(0, 1, 3)))
+    np.testing.assert_allclose(
+        _sizes(values), expected, rtol=1e-15 * values[:, :, 0].size
+    )
