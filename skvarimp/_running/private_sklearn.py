@@ -57,6 +57,7 @@ ATTRIBUTES = {
     "_n_samples": "how many rows a forest was grown on",
     "_predictors": "the trees of histogram gradient boosting",
     "_preprocessor": "the categories of histogram gradient boosting",
+    "_raw_predict_init": "what gradient boosting adds to its trees",
     "_transformer_to_input_indices": "the columns of each part of a ColumnTransformer",
     "_x_mean": "the mean of X that partial least squares subtracts",
 }

@@ -156,7 +156,7 @@ class HistGradientBoosting(TreeReader):
 
     def __init__(self, estimator):
         self.estimator = estimator
-        form = sklearn_trees.read_trees(estimator, "predict", None)
+        form = sklearn_trees.read_trees(estimator, "predict")
         self.tables, self.encoding = form.trees, form.encoding
         self.weights = np.ones(len(self.tables))
         self.nominal = estimator.is_categorical_

@@ -330,7 +330,7 @@ def _read(estimator, table):
     elif reader in (SingleTree, Forest, Bagging) and is_classifier(estimator):
         method = sklearn_trees.VOTES
     if method is not None:
-        return sklearn_trees.read_trees(estimator, method, table)
+        return sklearn_trees.read_trees(estimator, method)
     return read(Model(estimator), table)
 
 

@@ -15,7 +15,7 @@ from skvarimp._models.links import (
     WeightedMedian,
     scaled,
 )
-from skvarimp._models.model import RESPONSE_METHODS, Model
+from skvarimp._models.model import RESPONSE_METHODS
 from skvarimp._models.trees import Encoding, Tree, Trees, in_column, recoded
 from skvarimp._running.memory import CACHE, slices
 from skvarimp._running.private_sklearn import private
@@ -27,10 +27,10 @@ MEAN = "mean"  # of trees whose prediction is their median
 
 def read(model, table):
     """The trees and the link that give a model's response, a `Trees` form."""
-    return read_trees(model.estimator, model.method, table)
+    return read_trees(model.estimator, model.method)
 
 
-def read_trees(estimator, method, table):
+def read_trees(estimator, method):
     """The trees and the link that give one of an estimator's methods.
 
     Parameters
@@ -38,8 +38,6 @@ def read_trees(estimator, method, table):
     estimator : estimator
     method : str
         A response method, or `VOTES`, or `MEAN`.
-    table : Table
-        Any row of it tells a constant that is added to the trees.
 
     Returns
     -------
@@ -50,12 +48,12 @@ def read_trees(estimator, method, table):
     NotReadable
         With the reason.
     """
-    form = _read(estimator, method, table)
+    form = _read(estimator, method)
     check_thresholds(estimator)
     return form
 
 
-def _read(estimator, method, table):
+def _read(estimator, method):
     """As `read_trees`, without the check that thresholds lead to the leaves."""
     reader = READERS.get(type(estimator).__name__)
     public = getattr(type(estimator), "__module__", "").startswith("sklearn.")
@@ -65,7 +63,7 @@ def _read(estimator, method, table):
         )
     for method_replaced in set(RESPONSE_METHODS) & set(vars(estimator)):
         raise NotReadable(f"{method_replaced} of this instance was replaced")
-    return reader(estimator, method, table)
+    return reader(estimator, method)
 
 
 def n_training_rows(forest):
@@ -199,7 +197,7 @@ def _n_classes(estimator):
     return tuple(np.atleast_1d(estimator.n_classes_).tolist())
 
 
-def _read_tree(estimator, method, table):
+def _read_tree(estimator, method):
     values, n_classes = _grown(estimator), _n_classes(estimator)
     if n_classes and method != VOTES:  # at "predict" each leaf has its label
         label = LargestScore() if method == "predict" else IDENTITY
@@ -207,20 +205,20 @@ def _read_tree(estimator, method, table):
     return Trees([_tree(estimator.tree_, values)])
 
 
-def _read_forest(estimator, method, table):
+def _read_forest(estimator, method):
     link, n_classes = None, _n_classes(estimator)
     if n_classes and method == "predict":
         # sums, not means: whole numbers where leaves are pure, whose ties are exact
         link, asked, n = EachOutput(n_classes, LargestScore()), VOTES, 1
     else:
         asked, n = method, len(estimator.estimators_)
-    trees = [_read(e, asked, table).trees[0] for e in estimator.estimators_]
+    trees = [_read(e, asked).trees[0] for e in estimator.estimators_]
     for tree in trees:
         tree.values = tree.values / n
     return Trees(trees, link=link)
 
 
-def _read_boosting(estimator, method, table):
+def _read_boosting(estimator, method):
     init = estimator.init_  # any estimator; only a constant is no response
     dummy = type(init).__module__ == "sklearn.dummy"
     random = dummy and init.strategy in ("stratified", "uniform")
@@ -233,30 +231,27 @@ def _read_boosting(estimator, method, table):
         for stage in members
         for k, m in enumerate(stage)
     ]
-    link, raw_method = None, "predict"
+    link = None
     if hasattr(estimator, "classes_"):
         # the exponential loss models half of the log-odds
         factor = 2.0 if estimator.loss == "exponential" else 1.0
         above = -np.finfo(np.float64).tiny  # 0 stands for the second class
         link = class_link(method, n_raw, factor=factor, threshold=above)
-        raw_method = "decision_function"
     stages = np.repeat(np.arange(len(members)), n_raw)
-    form = Trees(trees, link=link, stages=stages, loss=loss_arguments(estimator, n_raw))
-    # what is added to the trees, off one row
-    one = table.take([0])
-    (raw,) = Model(estimator, raw_method)(one.native)
-    form.offset = raw - form.scores(one)[:, 0]
-    return form
+    any_row = np.zeros((1, estimator.n_features_in_), dtype=np.float32)
+    (offset,) = private(estimator, "_raw_predict_init")(any_row)
+    loss = loss_arguments(estimator, n_raw)
+    return Trees(trees, link=link, offset=offset, stages=stages, loss=loss)
 
 
-def _boosted_tree(member, table):
+def _boosted_tree(member):
     """A member of AdaBoost, with labels or values in its leaves."""
     if type(member).__name__ not in SINGLE_TREES:
         raise NotReadable(f"AdaBoost of {type(member).__name__}, which is not a tree")
-    return _read(member, "predict", table).trees[0]
+    return _read(member, "predict").trees[0]
 
 
-def _read_adaboost(estimator, method, table):
+def _read_adaboost(estimator, method):
     """Each member's label weighs w for its class and -w / (K - 1) for the others."""
     n_classes = len(estimator.classes_)
     if n_classes < 2:
@@ -265,7 +260,7 @@ def _read_adaboost(estimator, method, table):
     shares = weights / weights.sum()
     trees = []
     for member, share in zip(estimator.estimators_, shares):
-        tree = _boosted_tree(member, table)
+        tree = _boosted_tree(member)
         if not np.array_equal(member.classes_, estimator.classes_):
             raise NotReadable("the members of AdaBoostClassifier know other classes")
         if n_classes == 2:  # decision_function: second minus first
@@ -283,13 +278,13 @@ def _read_adaboost(estimator, method, table):
     return Trees(trees, link=link, stages=stages, loss=loss)
 
 
-def _read_adaboost_regressor(estimator, method, table):
+def _read_adaboost_regressor(estimator, method):
     """The weighted median, each tree a raw output of its own; or the `MEAN`."""
     members = estimator.estimators_
     weights = np.asarray(estimator.estimator_weights_, dtype=np.float64)[: len(members)]
     shares, trees = weights / weights.sum(), []
     for k, member in enumerate(members):
-        tree = _boosted_tree(member, table)
+        tree = _boosted_tree(member)
         if method == MEAN:
             tree.values = shares[k] * tree.values
         else:
@@ -299,12 +294,12 @@ def _read_adaboost_regressor(estimator, method, table):
     return Trees(trees, shares=shares, link=link)
 
 
-def _read_bagging(estimator, method, table):
+def _read_bagging(estimator, method):
     """The mean of a classifier's members' `VOTES`, each on its own columns."""
     forms = []
     for member, columns in zip(estimator.estimators_, estimator.estimators_features_):
         columns = np.asarray(columns)
-        form = _read(member, VOTES, table.select(columns))
+        form = _read(member, VOTES)
         form = form.on(columns, estimator.n_features_in_)
         for tree in form.trees:
             votes = np.zeros((len(tree.values), estimator.n_classes_))
@@ -314,7 +309,7 @@ def _read_bagging(estimator, method, table):
     return Trees.mixed(forms, Mixed(np.full((1, len(forms)), 1.0 / len(forms))))
 
 
-def _read_isolation_forest(estimator, method, table):
+def _read_isolation_forest(estimator, method):
     """The mean length of a row's paths, as a power of 2 (Liu et al. 2008, eq. 2)."""
     trees = []
     n_trees = len(estimator.estimators_)
@@ -341,7 +336,7 @@ def _average_path_length(n):
     return np.select([n <= 1, n == 2], [0.0, 1.0], length)
 
 
-def _read_histograms(estimator, method, table):
+def _read_histograms(estimator, method):
     """The trees of histogram gradient boosting and the link of one of its methods."""
     # No public attribute holds the trees, the column order in front of them, the
     # categories or the baseline; they are read here and nowhere else.
