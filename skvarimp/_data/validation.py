@@ -346,7 +346,7 @@ def validate_params(estimator):
     shared = getattr(estimator, "_shared_constraints", {})
     validate_parameter_constraints(
         _words(type(estimator)) | shared | estimator._parameter_constraints,
-        estimator.get_params(deep=False),
+        vars(estimator),
         caller_name=type(estimator).__name__,
     )
 

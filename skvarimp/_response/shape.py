@@ -114,8 +114,8 @@ class Cells:
         chances = [np.bincount(cell_of_value, p) for p in self.probabilities]
         sizes = np.bincount(cell_of_value).astype(np.float64)
         return Cells(
-            np.stack(chances),
-            np.broadcast_to(sizes, (len(chances), len(sizes))),
+            np.array(chances),
+            np.array([sizes] * len(chances)),
             None if self.codes is None else cell_of_value[self.codes],
         )
 

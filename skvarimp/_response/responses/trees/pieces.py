@@ -140,8 +140,8 @@ def edge_steps(table, feature, used):
     missing = table.admits_missing[edges] & some_missing
     on = some & (end == n_numbers) & missing  # from the numbers into the missing cell
     ends = some & ~on & (end < len(used))
-    where = np.column_stack([begin, end, np.broadcast_to(n_numbers, begin.shape)])
-    there = np.column_stack([some, ends, missing & ~on])
+    where = np.array([begin, end, np.full_like(begin, n_numbers)]).T
+    there = np.array([some, ends, missing & ~on]).T
     return there.sum(axis=1), where[there]
 
 
