@@ -48,9 +48,11 @@ class FilledColumns:
         seen = np.hstack([column.seen for column in columns])
         self.center = shares @ seen
         centred = seen - self.center
+        largest = np.abs(centred).max(axis=0)
+        centred /= np.where(largest > 0, largest, 1.0)  # squares of 1e200 are infinite
         spread = np.sqrt(shares @ centred**2)
-        self.spread = np.where(spread > 0, spread, 1.0)
-        self.standard = centred / self.spread
+        self.standard = centred / np.where(spread > 0, spread, 1.0)
+        self.spread = np.where(spread > 0, largest * spread, 1.0)
         covariance = (self.standard * shares[:, np.newaxis]).T @ self.standard
         covariance[np.diag_indices_from(covariance)] += PENALTY
         self.inverse = np.linalg.inv(covariance)

@@ -3,7 +3,7 @@
 Foreign is an error whose innermost frame lies in another library, or in a frame of
 ours that did not `raise` (an error of NumPy's C code passes through such a frame). The
 user's model may fail as it likes: its own frames are recognised and let through. So
-are the words that scikit-learn's validation has for the same X with any estimator.
+are the words that scikit-learn's checks of X and `cv` have for any estimator.
 """
 
 import dis
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import sklearn
+import sklearn.model_selection
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
@@ -26,7 +26,7 @@ from skvarimp.exceptions import ImportanceWarning, ResponseWarning
 OURS = str(Path(skvarimp.__file__).parent)
 SKLEARN = str(Path(sklearn.__file__).parent)
 FITTING = sklearn.base.__file__
-CHECKS = sklearn.utils.validation.__file__
+CHECKS = (sklearn.utils.validation.__file__, sklearn.model_selection._split.__file__)
 TESTS = str(Path(__file__).parent)
 MODELS = str(Path(__file__).parent / "fuzz_models.py")
 
@@ -76,7 +76,7 @@ def complaint_about(error):
         at = at.tb_next
     if any(is_models_frame(at.tb_frame) for at in frames[1:]):
         return None
-    if any(at.tb_frame.f_code.co_filename == CHECKS for at in frames):
+    if any(at.tb_frame.f_code.co_filename in CHECKS for at in frames):
         return None
     if type(error.__cause__).__name__ == "_RemoteTraceback":  # of a worker process
         return None if isinstance(error, DOCUMENTED) else "undocumented type"
@@ -120,7 +120,7 @@ def watched_warnings(complaints):
         ):
             return  # scikit-learn's own words, as its own estimators say them
         stack = [frame for frame, _ in traceback.walk_stack(None)]
-        checking = any(frame.f_code.co_filename == CHECKS for frame in stack)
+        checking = any(frame.f_code.co_filename in CHECKS for frame in stack)
         if checking or (
             threading.get_ident() == here and any(map(is_models_frame, stack))
         ):

@@ -49,3 +49,12 @@ def test_two_columns_are_filled_in_from_the_third():
     for column, own, wanted in zip(X.T, donors.T, predicted.T):
         smallest = np.abs(wanted[:, np.newaxis] - column).min(axis=1)
         np.testing.assert_allclose(np.abs(wanted - column[own]), smallest, atol=1e-4)
+
+
+def test_units_change_nothing():
+    """Not even those in which the squares of a column are infinite or 0."""
+    X = RANDOM.randn(60, 3) @ RANDOM.randn(3, 3)
+    donors = FilledColumns(as_table(X), WEIGHTS).donors([0, 1])
+    for scale in (2.0**900, 2.0**-900):
+        scaled = FilledColumns(as_table(X * [1.0, scale, scale]), WEIGHTS)
+        assert np.array_equal(scaled.donors([0, 1]), donors)
