@@ -22,7 +22,7 @@ from sklearn import get_config
 CACHE = 2**17  # numbers: 1 MB
 BLOCK = 2**20  # numbers: 8 MB
 HELD = 2**22  # numbers: 32 MB
-CALL_ROWS = 32_768  # per call of a model; 20 000 to 50 000 measured best nearly always
+CALL_ROWS = 16_384  # per call of a model; more cost networks a third, fewer forests
 ARRAYS = 8  # of a block that are alive at the same time, at most
 DEEPEST = 6  # levels of attributes whose bytes are counted
 

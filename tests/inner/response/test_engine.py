@@ -282,7 +282,7 @@ def test_calls_are_large_and_never_larger_than_stated():
     SensitivityImportance(scale=None, estimation="exact").fit(counting, X)
     assert max(sizes) <= CALL_ROWS
     assert sum(sizes) == 300 + 2 * (300 * 300 - 300)
-    assert np.median(sizes[1:]) > 20_000
+    assert np.median(sizes[1:]) > CALL_ROWS / 2
 
 
 def test_non_finite_response_names_feature_and_value():
