@@ -8,7 +8,7 @@ their share of the rows. What the drawing adds is the squared standard error in
 partitions minus that. It is an estimate from a few samples, so that the mean over all
 seeds is taken. The difference of the two importances over the root of that mean is a
 z-value for each seed and feature: if the errors are honest, the z-values have a
-standard deviation of about 1.
+standard deviation of about 1. It is 0 if the drawing adds nothing but rounding.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skvarimp import (
+    ALEImportance,
     FIRMImportance,
     PartialDependenceImportance,
     PermutationImportance,
@@ -32,9 +33,13 @@ MEASURES = {
     "sensitivity, observed": SensitivityImportance(
         contrast="observed", estimation="exact"
     ),
+    "sensitivity, range": SensitivityImportance(
+        contrast="range", estimation="exact", scale=None
+    ),
     "permutation": PermutationImportance(estimation="exact"),
     "partial dependence": PartialDependenceImportance(),
     "Sobol', total": SobolImportance(estimation="exact"),
+    "ALE": ALEImportance(),
     "FIRM": FIRMImportance(),
 }
 COLUMNS = 5
@@ -52,7 +57,8 @@ def simulate(n_rows, seed):
 def difference(memory, apart, donors, share):
     """The difference of each feature's importances, and the variance it should have."""
     added = apart.standard_errors**2 - share * donors.standard_errors**2
-    return apart.importances - memory.importances, added
+    rounding = (1e-6 * memory.standard_errors) ** 2
+    return apart.importances - memory.importances, added + rounding
 
 
 def main():
@@ -70,9 +76,10 @@ def main():
         X, y = simulate(given.rows, seed)
         parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
         rows = Partitions(*parts, None, None)
+        donors = rows.table.native, rows.y, rows.sample_weight
         memory, apart, donors = (
-            compare_importances({"": model}, *of_rows, MEASURES).results
-            for of_rows in ((X, y), parts, (rows.table.native, rows.y))
+            compare_importances({"": model}, X, y, MEASURES, sample_weight=w).results
+            for X, y, w in ((X, y, None), (*parts, None), donors)
         )
         for name, values in found.items():
             results = (one["", name] for one in (memory, apart, donors))

@@ -165,11 +165,14 @@ default="auto"
         outcome = Outcome(np.full(shape, np.nan))
         units = problem.units
         self.curves_, self.curve_errors_, self.deciles_ = {}, {}, {}
-        tasks, arguments = enumerate(plan.features), (problem, self.n_bins)
-        tasks = [(e, f) for e, f in tasks if f.name not in self._undefined]
-        progress = Progress([self], len(tasks))
+        known = enumerate(plan.features)
+        known = [(e, f) for e, f in known if f.name not in self._undefined]
+        weights = problem.value_weights([feature for _, feature in known])
+        tasks = [(*one, of_values) for one, of_values in zip(known, weights)]
+        arguments, progress = (problem, self.n_bins), Progress([self], len(tasks))
         results = tasks_done(progress, _curve_of, tasks, arguments, self.n_jobs)
-        for (e, feature), (edges, curve, errors, *numbers, influence, marks) in results:
+        for (e, feature, _), found in results:
+            edges, curve, errors, *numbers, influence, marks = found
             of_mean, (importance, way) = influence.mean(axis=0), numbers
             finished = Outcome(importance, units.error(of_mean))
             finished.directions = way[np.newaxis]
@@ -222,9 +225,9 @@ def _curve_of(task, problem, n_bins):
         Of each row on the importances.
     deciles : ndarray of shape (9,) or None
     """
-    _, feature = task
+    _, feature, of_values = task
     table, weights = problem.table, problem.weights
-    move = make_move(table, weights, feature, "all")
+    move = make_move(table, of_values, feature, "all")
     missing = np.array([is_missing(value) for value in move.values], dtype=bool)
     known = np.flatnonzero(~missing[move.codes])
     n_outputs, n_known_cells = len(problem.base), int((~missing).sum())
@@ -277,16 +280,16 @@ def _curve_of(task, problem, n_bins):
         errors[:, edge] = problem.units.error(influence) / share
 
     influence[:, known] = psi / share
-    effects, of_values = accumulated - centre[:, np.newaxis], None
+    effects, marks = accumulated - centre[:, np.newaxis], None
     if move.values.dtype.kind in "fiu":
-        of_values = deciles(move.values, move.probabilities)
+        marks = deciles(move.values, move.probabilities)
     first = np.unique(cells, return_index=True)[1]
     way = direction(
         of_rows[:, first],
         move.probabilities[:n_known_cells],
         np.abs(problem.base).max(axis=1),
     )
-    return move.values[edges], effects, errors, importance, way, influence, of_values
+    return move.values[edges], effects, errors, importance, way, influence, marks
 
 
 def _at(edges, problem, move, rows, cells):

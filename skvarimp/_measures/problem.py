@@ -167,6 +167,10 @@ class Problem:
         grid, categorical = request.grid, request.categorical
         return make_move(self.table, self.weights, feature, grid, categorical)
 
+    def value_weights(self, features):
+        """The rows' weights in the distribution of each single column's values."""
+        return [self.weights] * len(features)
+
     def deciles(self, feature):
         """The nine deciles of a column of numbers."""
         return deciles(self.table.column(feature.columns[0]), self.weights)

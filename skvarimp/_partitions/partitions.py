@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from skvarimp._data.base_table import Table
+from skvarimp._data.base_table import Table, factorized, is_missing
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import as_table, in_partitions, rows_of_target, stacked
 from skvarimp._data.validation import (
@@ -24,6 +24,7 @@ from skvarimp._partitions.trees import credit_of_all
 from skvarimp._response.losses import asks_for_groups
 
 MOST_DONORS = 100_000
+MOST_VALUES = 100  # of a column, each of which has a row that is surely a donor
 
 
 @dataclass
@@ -83,6 +84,8 @@ class Partitions:
     sample_weight, groups : Dask Series or Array or None
         Partitioned as X.
     feature_names : sequence of str, default=None
+    with_ends : bool, default=True
+        Whether some donors are certain, which gives them all weights.
 
     Attributes
     ----------
@@ -94,13 +97,16 @@ class Partitions:
         Number of a partition -> which of its rows of positive weight are donors. Empty
         where the donors are all rows.
     table : Table
-        The donors: all rows, or `MOST_DONORS` of positive weight, each as likely as
-        any other, with the weights that they have.
+        The donors: all rows, or `MOST_DONORS` of positive weight, some of which are
+        certain, the others as likely as each other.
+    certain : ndarray of shape (n_donors,), bool
+        See `_certain`.
     y, sample_weight, groups : object
-        What was given for these rows.
+        What was given for these rows. Where they are not all, donors have weights,
+        and certain ones less than others: they stand for no row but their own.
     """
 
-    def __init__(self, X, y, sample_weight, groups, feature_names=None):
+    def __init__(self, X, y, sample_weight, groups, feature_names=None, with_ends=True):
         import dask
 
         given = {"y": y, "sample_weight": sample_weight, "groups": groups}
@@ -115,19 +121,18 @@ class Partitions:
         parts = enumerate(_together(present))
         self.delayed = [dask.delayed((n, list(present), part)) for n, part in parts]
         sizes = self.passed(_counted, every=True)
-        n_given, counts, weights, schemas = zip(*sizes.values())
+        n_given, counts, weights, schemas, values = zip(*sizes.values())
         n_given, counts = sum(n_given), np.array(counts)
         self.n_rows, self.weight = int(counts.sum()), sum(weights)
         check_two_rows(n_given, self.n_rows, sample_weight is not None)
         _check_alike(schemas)
-        self.chosen = {}
+        self.chosen, certain, likelihood = {}, np.arange(0), 1.0
         if n_given > MOST_DONORS:
-            n_donors = min(MOST_DONORS, self.n_rows)
-            # the same rows whatever the partitions; numbers must not vary between runs
-            rows = np.random.default_rng(0).choice(self.n_rows, n_donors, replace=False)
-            ends, rows = np.cumsum(counts)[:-1], np.sort(rows)
-            of_parts = np.split(rows, np.searchsorted(rows, ends))
-            self.chosen = dict(zip(sizes, map(np.subtract, of_parts, [0, *ends])))
+            starts = np.cumsum(counts) - counts
+            certain = _certain(values, starts) if with_ends else certain
+            rows, likelihood = _drawn(self.n_rows, certain)
+            of_parts = np.split(rows, np.searchsorted(rows, starts[1:]))
+            self.chosen = dict(zip(sizes, map(np.subtract, of_parts, starts)))
         parts = self.passed(_donors, self.chosen, every=not self.chosen).values()
         table = stacked([part.table for part in parts])
         self.table = as_table(table.native, feature_names)
@@ -136,6 +141,11 @@ class Partitions:
             None if values is None else _joined(of_parts)
             for values, of_parts in zip(given.values(), of_rows)
         )
+        self.certain = np.zeros(self.table.n_samples, dtype=bool)
+        if self.chosen:
+            self.certain = np.isin(rows, certain)
+            weights = np.concatenate([part.weights for part in parts])
+            self.sample_weight = np.where(self.certain, likelihood, 1.0) * weights
 
     @classmethod
     def taken(cls, measures, X, y, sample_weight, groups, feature_names=None):
@@ -150,9 +160,16 @@ class Partitions:
                     f"{type(measure).__name__} needs all rows in one place, got X in "
                     "the partitions of a Dask collection. Pass X.compute()."
                 )
-        rows = cls(X, y, sample_weight, groups, feature_names)
-        weights = rows.sample_weight
-        weighted = weights is not None and np.ptp(weights[weights > 0]) > 0
+        # scorers, and models of a feature, need not take weights
+        with_ends = all(
+            asked.get("scoring") is None and asked.get("conditional") is None
+            for asked in (measure.get_params(deep=False) for measure in measures)
+        )
+        rows = cls(X, y, sample_weight, groups, feature_names, with_ends)
+        weighted = False
+        if sample_weight is not None:
+            given = rows.sample_weight[~rows.certain]
+            weighted = np.ptp(given[given > 0]) > 0
         for measure in measures:
             measure._n_samples, measure._weighted = rows.n_rows, bool(weighted)
             if rows.chosen:
@@ -227,10 +244,57 @@ def _on_part(function, every, gathered, *arguments):
 
 
 def _counted(part):
-    """Rows, those of positive weight, their weight; the columns, if there are any."""
-    n_rows, n_positive = len(part.weights), np.count_nonzero(part.weights)
-    schema = _schema_of(part.table) if n_positive else None
-    return {part.number: (n_rows, n_positive, part.weights.sum(), schema)}
+    """Rows, those of positive weight, their weight; their columns, if there are any."""
+    n_rows, rows = len(part.weights), np.flatnonzero(part.weights)
+    schema, values = None, None
+    if (known := part.some(rows)) is not None:
+        schema = _schema_of(known.table)
+        columns = map(known.table.column, range(known.table.n_columns))
+        values = [_some_values(column) for column in columns]
+    return {part.number: (n_rows, len(rows), part.weights.sum(), schema, values)}
+
+
+def _some_values(column):
+    """Values of a column and rows that hold them: all, or of many some and the ends."""
+    rows = factorized(column)[1]
+    if len(rows) > MOST_VALUES + 1:
+        rows = np.append(rows[:MOST_VALUES], rows[-2:])  # the last one may be missing
+    return column[rows], rows
+
+
+def _certain(values, starts):
+    """Numbers of the rows that are donors for certain.
+
+    They hold all values of a column, or if these are many the least and the greatest.
+    So order statistics of the donors end where those of all rows do, and where each
+    value counts once, rare ones do, too.
+
+    Parameters
+    ----------
+    values : iterable of (list of (ndarray, ndarray) or None)
+        What `_some_values` found of each column, by partition.
+    starts : ndarray of int
+        Number of the first row of each partition.
+    """
+    found = []
+    parts = [(one, start) for one, start in zip(values, starts) if one]
+    for j in range(len(parts[0][0])):
+        column = np.concatenate([one[j][0] for one, _ in parts])
+        numbers = np.concatenate([one[j][1] + start for one, start in parts])
+        rows = factorized(column)[1]
+        rows = rows[: len(rows) - is_missing(column[rows[-1]])]
+        found.append(numbers[rows if len(rows) <= MOST_VALUES else rows[[0, -1]]])
+    return np.unique(np.concatenate(found))[: MOST_DONORS // 10]
+
+
+def _drawn(n_rows, certain):
+    """Numbers of the donors: certain ones and others, and how likely others were."""
+    n_certain, n_donors = len(certain), min(MOST_DONORS, n_rows)
+    n_others, n_drawn = n_rows - n_certain, n_donors - n_certain
+    # the same rows whatever the partitions; numbers must not vary between runs
+    drawn = np.random.default_rng(0).choice(n_others, n_drawn, replace=False)
+    drawn += np.searchsorted(certain - np.arange(n_certain), drawn, side="right")
+    return np.sort(np.append(certain, drawn)), n_drawn / n_others if n_others else 1.0
 
 
 def _donors(part, chosen):

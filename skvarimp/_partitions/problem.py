@@ -75,9 +75,8 @@ class PartitionedProblem(Problem):
     @cached_property
     def spread(self):
         level = self.base @ self.weights
-        largest, sums = self._passed(_moments, level)
-        first, second = sums / self.partitions.weight
-        return second - first**2, np.max(list(largest.values()), axis=0)
+        first, second = self._passed(_moments, level) / self.partitions.weight
+        return second - first**2, np.abs(self.base).max(axis=1)
 
     @cached_property
     def targets(self):
@@ -95,6 +94,11 @@ class PartitionedProblem(Problem):
 
     def mean_loss(self, loss):
         return float(self._passed(_loss, loss) / self.partitions.weight)
+
+    def value_weights(self, features):
+        columns = [feature.columns[0] for feature in features]
+        masses = self.partitions.passed(_masses, self.table, columns)
+        return masses / self.partitions.weight
 
     def outcomes(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
         """The donors' walk, for errors; then one of each partition, for means."""
@@ -159,12 +163,11 @@ def _asked(requests, n_rows):
     for request in requests:
         found = replace(request, reductions=[], scales=[])
         for reduction, scale in zip(request.reductions, request.scales):
-            if not _is_mean(reduction, request):
-                continue
             if isinstance(reduction, PartialDependence):
                 reduction = type(reduction).over(reduction.statistic, n_rows, 1)
-            found.reductions.append(reduction)
-            found.scales.append(scale)
+            if _is_mean(reduction, request):
+                found.reductions.append(reduction)
+                found.scales.append(scale)
         if found.reductions:
             asked.append(found)
     return asked
@@ -175,45 +178,50 @@ def _deviations(problem, response, features, requests):
 
     One array for each reduction whose importances are means. A sample of the donors
     deviates from all of them as they deviate from all rows, if its size makes both
-    variances alike: 1 / size - 1 / n_donors = 1 / n_donors - 1 / n_rows.
+    variances alike: 1 / size - 1 / n_donors = 1 / n_donors - 1 / n_rows. Those that are
+    there for certain are in each sample.
     """
     n, random = len(problem.weights), np.random.default_rng(0)
     rows = np.sort(random.choice(n, min(n, MOVED_ROWS), replace=False))
     asked = _asked(requests, len(rows))
     walk = problem.walk(response, features, asked)
     y = None if walk.rows.y is None else walk.rows.y[rows]
+    certain, weights = problem.partitions.certain, problem.weights
+    drawn = np.flatnonzero(~certain)
+    size = round(len(drawn) / (2.0 - problem.partitions.share))
 
-    def importances(donors):
-        moves = MovesToDonors(problem, features, asked, donors)
+    def importances(weights):
+        moves = MovesToDonors(problem, features, asked, weights)
         found = _outcomes(walk, moves, rows, problem.weights[rows], y)
         return [outcome.importances for outcome in found]
 
-    size = round(n / (2.0 - problem.partitions.share))
-    samples = [
-        importances(np.sort(random.choice(n, size, replace=False)))
-        for _ in range(N_SAMPLES)
-    ]
-    everywhere = importances(np.arange(n))
+    samples = []
+    for _ in range(N_SAMPLES):
+        chosen = random.choice(drawn, size, replace=False)
+        times = np.where(certain, size / len(drawn), 0.0)
+        times[chosen] = 1.0
+        samples.append(importances(times * weights))
+    everywhere = importances(weights)
     return [np.stack(of_one) - of_all for *of_one, of_all in zip(*samples, everywhere)]
 
 
 class MovesToDonors(Moves):
-    """Moves of other rows to the values of some donors.
+    """Moves of other rows to the values of donors.
 
     Parameters
     ----------
     problem : PartitionedProblem
     features : list of Feature
     requests : list of Request
-    donors : ndarray of int
-        Rows of the problem's table.
+    weights : ndarray of shape (n_samples,)
+        Of the donors, the rows of the problem's table; 0 for those that are none.
     """
 
-    def __init__(self, problem, features, requests, donors):
-        self.donors = donors
-        weights = problem.weights[donors]
+    def __init__(self, problem, features, requests, weights):
+        self.donors = np.flatnonzero(weights)
+        weights = weights[self.donors]
         super().__init__(
-            problem.table.take(donors),
+            problem.table.take(self.donors),
             weights / weights.sum(),
             features,
             [request.grid for request in requests],
@@ -252,7 +260,7 @@ def _walk_of_part(part, model, problem, asks_model, features, requests):
     joined, n_donors, n_rows = problem.joined(part), problem.n_rows, len(part.weights)
     response = joined.drawing() if asks_model else joined.response(features)
     asked = _asked(requests, n_rows)
-    moves = MovesToDonors(problem, features, asked, np.arange(n_donors))
+    moves = MovesToDonors(problem, features, asked, problem.weights)
     y = None
     if "y" in vars(problem):
         y = check_target(part.y, n_rows, structured=True)
@@ -264,12 +272,26 @@ def _walk_of_part(part, model, problem, asks_model, features, requests):
     ]
 
 
+def _masses(part, table, columns):
+    """Weights of the rows, each given to the donor of the next larger value.
+
+    (n_columns, n_donors); donors of equal values share them.
+    """
+    n, both = table.n_samples, stacked([table, part.table])
+    masses = np.empty((len(columns), n))
+    for of_column, j in zip(masses, columns):
+        codes, _ = both.factorize((j,))
+        known, cells = np.unique(codes[:n], return_inverse=True)
+        next_cells = np.searchsorted(known[:-1], codes[n:])
+        mass = np.bincount(next_cells, part.weights, len(known))
+        of_column[:] = (mass / np.bincount(cells))[cells]
+    return masses
+
+
 def _moments(part, model, level):
-    """The largest responses; sums of responses above a level, and of their squares."""
-    base = model.unmoved(part.table)
-    shifted = base - level[:, np.newaxis]
-    largest = {part.number: np.abs(base).max(axis=1)}
-    return largest, np.stack([shifted, shifted**2]) @ part.weights
+    """Weighted sums of responses above a level, and of their squares."""
+    shifted = model.unmoved(part.table) - level[:, np.newaxis]
+    return np.stack([shifted, shifted**2]) @ part.weights
 
 
 def _loss(part, model, loss):

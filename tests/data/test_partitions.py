@@ -351,14 +351,31 @@ def one_output(X):
     return np.sin(3 * X[:, 0]) * X[:, 1] + 0.1 * X[:, 4]
 
 
+def drawn_donors(X, weight, with_ends=True):
+    """Rows, and weights: ends and few values of columns are certain, others random."""
+    if not with_ends:
+        rows = np.random.default_rng(0).choice(len(X), N_DONORS, replace=False)
+        return np.sort(rows), None
+    values = [np.unique(x, return_index=True)[1] for x in X.T]
+    values = [rows if len(rows) <= 100 else rows[[0, -1]] for rows in values]
+    certain = np.unique(np.concatenate(values))
+    assert len(certain) <= N_DONORS // 10
+    others, n_others = np.delete(np.arange(len(X)), certain), N_DONORS - len(certain)
+    # without replacement
+    drawn = np.random.default_rng(0).choice(len(others), n_others, replace=False)
+    rows = np.sort(np.append(certain, others[drawn]))
+    likelihood = np.where(np.isin(rows, certain), n_others / len(others), 1.0)
+    return rows, likelihood * weight[rows]
+
+
 def literal_means(X, y, weight):
     """Mean distances of pairs and from the unmoved, squared error gained; by column.
 
     Of all rows, each moved to the values of each donor.
     """
     n, p = X.shape
-    donors = np.random.default_rng(0).choice(n, N_DONORS, replace=False)
-    share, chance = weight / weight.sum(), weight[donors] / weight[donors].sum()
+    donors, chance = drawn_donors(X, weight)
+    share, chance = weight / weight.sum(), chance / chance.sum()
     pairs, observed, gained = np.zeros((3, p))
     for j in range(p):
         for i in range(n):
@@ -446,8 +463,7 @@ def test_the_scale_is_that_of_all_rows(few_donors, numbers):
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, y)
     positive = np.flatnonzero(weight)
-    random = np.random.default_rng(0)
-    donors = random.choice(len(positive), N_DONORS, replace=False)
+    donors, _ = drawn_donors(X[positive], weight[positive])
     lone = np.arange(len(X)) == np.delete(positive, donors)[0]
     joined = N_DONORS * (1 / N_DONORS) ** 2 * (np.ptp(y) / N_DONORS) / y.std()
     cases = (y, joined), (np.rint(y / 5), 1e-12), (lone, 1e-12), (~lone, 1e-12)
@@ -458,7 +474,7 @@ def test_the_scale_is_that_of_all_rows(few_donors, numbers):
         assert found.scale_ == pytest.approx(expected.scale_, rel=rtol)
         if given.dtype != bool:
             fit = found.goodness_of_fit_, expected.goodness_of_fit_
-            assert fit[0] == pytest.approx(fit[1], rel=rtol)
+            assert 1 - fit[0] == pytest.approx(1 - fit[1], rel=rtol)
     rows, target, weights = map(in_parts, (X, y, weight))
     ends = clone(MEASURES[2]).fit(model, rows, target, sample_weight=weights)
     assert ends.scale_ == pytest.approx(np.ptp(y[weight > 0]), rel=1e-14)
@@ -484,8 +500,50 @@ def test_curves_are_means_over_all_rows(few_donors, numbers):
         assert spread == pytest.approx(np.std(curve, ddof=1), rel=1e-10)
 
 
-def test_impurity_of_all_rows(few_donors, numbers):
+@pytest.mark.parametrize(
+    "measure",
+    [
+        SensitivityImportance(contrast="range", scale=None),
+        PartialDependenceImportance(grid="equidistant"),
+    ],
+    ids=str,
+)
+def test_ends_and_rare_values_are_those_of_all_rows(measure, few_donors, frame):
+    """Least and greatest numbers, and a category of one row, are surely donors'."""
+    X, _, weight = frame
+    kinds = X["kind"].cat.add_categories("rare").mask(X.index == 299, "rare")
+    X, weight = pd.DataFrame({"a": X["a"], "kind": kinds}), weight + (X.index == 299)
+
+    def model(X):
+        return np.exp(X["a"]) * (1 + 9 * (X["kind"] == "rare") - (X["kind"] == "u"))
+
+    expected = clone(measure).fit(model, X, sample_weight=weight)
+    found = clone(measure).fit(model, in_parts(X), sample_weight=in_parts(weight))
+    np.testing.assert_allclose(found.importances_, expected.importances_, rtol=1e-12)
+    for name, (values, _) in getattr(expected, "curves_", {}).items():
+        assert list(found.curves_[name][0]) == list(values)
+
+
+def test_bins_of_effects_are_those_of_all_rows(few_donors, numbers):
+    """Up to the next donor: bins end at the first that a share of the rows is below."""
+    X, y, weight = numbers
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    measure = ALEImportance(n_bins=5, features=[0, 1])
+    measure.fit(model, in_parts(X), sample_weight=in_parts(weight))
+    X, weight = X[weight > 0], weight[weight > 0]
+    donors, _ = drawn_donors(X, weight)
+    for j, curves in enumerate(measure.curves_.values()):
+        known = np.sort(X[donors, j])
+        below = [weight[X[:, j] <= value].sum() for value in known]
+        shares = np.arange(1, 5) / 5 * weight.sum()
+        expected = known[[0, *np.searchsorted(below, shares - 1e-9), -1]]
+        np.testing.assert_array_equal(curves[0], expected)
+        assert expected[[0, -1]].tolist() == [X[:, j].min(), X[:, j].max()]
+
+
+def test_impurity_of_all_rows(monkeypatch, numbers):
     """Sums are those of all rows, errors are near."""
+    monkeypatch.setattr(partitions, "MOST_DONORS", 250)
     X, y, weight = numbers
     model = RandomForestRegressor(5, max_depth=4, random_state=0).fit(X[:150], y[:150])
     measure = ImpurityImportance(rows="unseen")
@@ -546,7 +604,10 @@ def test_what_a_sample_of_donors_adds_to_the_errors(measure, monkeypatch):
         SensitivityImportance(conditional="subgroups", random_state=0),
         SensitivityImportance(estimation="rows", n_draws=4, random_state=0),
         PermutationImportance(scoring="r2", random_state=0),
-        ALEImportance(n_bins=5),
+        pytest.param(  # takes no weights
+            PermutationImportance(scoring="neg_max_error", random_state=0),
+            marks=pytest.mark.filterwarnings("ignore:.*gives no standard errors"),
+        ),
         ShapleyImportance(random_state=0),
         FIRMImportance(),
         InteractionImportance(features=[0, 1, 2], grid=3),
@@ -557,11 +618,12 @@ def test_measures_of_a_sample(measure, few_donors, numbers):
     """The donors alone: as of the same rows in memory."""
     X, y, _ = numbers
     model = HistGradientBoostingRegressor(max_iter=3, max_depth=2).fit(X, y)
-    rows = np.sort(np.random.default_rng(0).choice(len(X), N_DONORS, replace=False))
-    measure = clone(measure)
+    measure, asked = clone(measure), measure.get_params()
+    own = [asked.get(name) for name in ("scoring", "conditional")]
+    rows, weights = drawn_donors(X, np.ones(len(X)), own in ([], [None, None]))
     if "scale" in measure.get_params():  # that of all rows
         measure.set_params(scale=None)
-    expected = clone(measure).fit(model, X[rows], y[rows])
+    expected = clone(measure).fit(model, X[rows], y[rows], sample_weight=weights)
     found = clone(measure).fit(model, in_parts(X), in_parts(y))
     for name in ("importances_", "standard_errors_"):
         one, other = getattr(found, name), getattr(expected, name)
@@ -596,6 +658,7 @@ def test_what_needs_all_rows_says_so(few_donors, numbers):
         (SobolImportance(), 4),
         (InteractionImportance(grid=3), 2),
         (FIRMImportance(), 2),
+        (ALEImportance(), 3),
         (ImpurityImportance(rows="unseen"), 3),
     ],
     ids=str,
@@ -717,7 +780,7 @@ def test_bad_rows_are_named(few_donors, numbers):
     X, y, weight = numbers
     model = SVR().fit(X, y)
     measure = SensitivityImportance(scale=None, grid=5, estimation="exact")
-    donors = np.random.default_rng(0).choice(len(X), N_DONORS, replace=False)
+    donors, _ = drawn_donors(X, weight)
     others = np.setdiff1d(np.arange(len(X)), donors)
     for row, number in ((others[0], 0), (others[-1], 3)):
         bad = X.copy()

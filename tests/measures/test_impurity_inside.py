@@ -75,10 +75,12 @@ def test_transformed_targets_of_rows_in_partitions(monkeypatch):
     found = clone(measure).fit(model, rows, target).importances_
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     monkeypatch.setattr(partitions, "MOST_DONORS", 100)
-    donors = np.sort(np.random.default_rng(0).choice(len(X), 100, replace=False))
+    donors = partitions.Partitions(rows, target, None, None)
     for estimator in (model, make_pipeline(StandardScaler(), FOREST).fit(X, y)):
         found = clone(measure).fit(estimator, rows, target)
-        expected = clone(measure).fit(estimator, X[donors], y[donors])
+        expected = clone(measure).fit(
+            estimator, donors.table.native, donors.y, sample_weight=donors.sample_weight
+        )
         same(found, expected)
     with pytest.raises(TypeError, match="y must be in memory"):
         measure.fit(model, X, target)
