@@ -378,12 +378,12 @@ class TreeTable(NodeTable):
         return inside | (edges < 0)
 
     def critical_values(self, feature):
-        """Thresholds and the numbers next to them, ascending."""
+        """Thresholds, and the numbers next to each."""
         cuts = self.cuts[feature]
         cuts = cuts[np.abs(cuts) < np.finfo(np.float32).max]
         forms = [cuts, cuts.astype(np.float32)] if self.encoding.single else [cuts]
         near = [np.nextafter(u, toward) for u in forms for toward in (-np.inf, np.inf)]
-        return np.unique(np.concatenate([cuts, *near]))
+        return np.stack([cuts, *near], axis=1).ravel()
 
 
 def _joined(trees, name, dtype):

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skvarimp._compiled import kernel
-from skvarimp._data.base_table import numbered
 from skvarimp._response.responses.trees.curves import Linked, PartCells, pieces_of
 from skvarimp._response.shape import Cells
 from skvarimp._response.steps import Steps
@@ -78,7 +77,8 @@ class TreeMove:
         steps : ndarray of shape (n_steps,)
             Cells.
         """
-        count, steps = edge_steps(self.table, self.feature, self.used)
+        edge, steps, _ = edge_steps(self.table, self.feature, self.used)
+        count = np.bincount(edge, minlength=len(self.table.edges_on[self.feature]))
         start = (np.cumsum(count) - count).astype(np.int32)
         return start, count.astype(np.int16), steps.astype(np.int32)
 
@@ -114,20 +114,22 @@ def distinct(codes):
 
 
 def edge_steps(table, feature, used):
-    """How many steps each edge on a feature has among cells, and all in a row.
+    """Where what the edges on a feature admit begins and ends among cells.
 
     Returns
     -------
-    count : ndarray of shape (n_edges,)
-    at : ndarray of shape (count.sum(),)
-        Cells where what an edge admits begins and ends by turns; an end behind the
-        last cell is left out.
+    edge : ndarray of shape (n_steps,)
+        Among those on the feature, ascending.
+    cell : ndarray of shape (n_steps,)
+        Ascending for each edge. An end behind the last cell is left out.
+    ends : ndarray of shape (n_steps,), bool
+        Whether what the edge admits ends there.
     """
     edges = table.edges_on[feature]
     if table.categorical[feature]:
         inside = table.edge_sets[table.edge_set[edges]][:, used]
-        changes = np.diff(inside, axis=1, prepend=False)
-        return changes.sum(axis=1), np.nonzero(changes)[1]
+        edge, cell = np.nonzero(np.diff(inside, axis=1, prepend=False))
+        return edge, cell, ~inside[edge, cell]
     # cells in order: codes of numbers, then perhaps that of missing values
     missing_code = table.missing_code[feature]
     is_used = np.zeros(missing_code + 1, dtype=bool)
@@ -140,9 +142,9 @@ def edge_steps(table, feature, used):
     missing = table.admits_missing[edges] & some_missing
     on = some & (end == n_numbers) & missing  # from the numbers into the missing cell
     ends = some & ~on & (end < len(used))
-    where = np.array([begin, end, np.full_like(begin, n_numbers)]).T
-    there = np.array([some, ends, missing & ~on]).T
-    return there.sum(axis=1), where[there]
+    edge, which = np.nonzero(np.array([some, ends, missing & ~on]).T)
+    where = np.array([begin, end, np.full_like(begin, n_numbers)])
+    return edge, where[which, edge], which == 1
 
 
 class Curves(NamedTuple):
@@ -368,24 +370,20 @@ def _marks(table, firsts, first_cell):
     marks, spans : ndarray
         See `Descent`.
     """
-    edges, marks, n = [], [np.empty(0, dtype=np.int64)], 0
-    spans = np.zeros((len(table.feature), 2), dtype=np.int64)
+    none = np.empty(0, dtype=np.int32)
+    edges, marks = [none], [none]
     for first, start in zip(firsts, first_cell):
         if first.feature < 0:
             continue
-        on = table.edges_on[first.feature]
-        count, cells = edge_steps(table, first.feature, first.used)
-        edge, turn = numbered(count)
-        at, end = cells + start, n + np.cumsum(count)
-        marks.append(np.invert(at, out=at, where=turn % 2 > 0))
-        edges.append(on[edge])
-        spans[on, 0], spans[on, 1] = end - count, end
-        n += len(at)
-    marks = np.concatenate(marks).astype(np.int32)
+        edge, cell, ends = edge_steps(table, first.feature, first.used)
+        at = cell + start
+        marks.append(np.invert(at, out=at, where=ends))
+        edges.append(table.edges_on[first.feature][edge])
+    edges, marks = np.concatenate(edges), np.concatenate(marks).astype(np.int32)
     if len({first.feature for first in firsts}) < len(firsts):
-        edges = np.concatenate(edges)  # all marks of an edge together
-        marks = marks[np.argsort(edges, kind="stable")]
-        count = np.bincount(edges, minlength=len(spans))
-        end = np.cumsum(count)
-        spans = np.stack([end - count, end], axis=1)
+        together = np.argsort(edges, kind="stable")  # all marks of an edge
+        edges, marks = edges[together], marks[together]
+    spans = np.zeros((len(table.feature), 2), dtype=np.int64)
+    spans[edges, 1] = np.arange(1, len(edges) + 1)  # the last one stays
+    spans[:, 0] = spans[:, 1] - np.bincount(edges, minlength=len(spans))
     return marks, spans
