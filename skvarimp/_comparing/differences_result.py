@@ -22,6 +22,7 @@ from skvarimp._results.words import capitalized, count, listed, named
 from skvarimp._types import Axes, Floats, Frame
 
 LEVEL = 0.05  # of what a summary calls a difference
+NAMED = 6  # cohorts, at most
 
 
 @dataclass(eq=False, repr=False)
@@ -255,7 +256,7 @@ class CohortImportances(Importances):
             f"{cohort} ({count(found.circumstances.n_samples, 'row')})"
             for cohort, found in zip(self._cohorts_in_words(), self.by_cohort.values())
         ]
-        if len(rows) > 6:
+        if len(rows) > NAMED:
             rows = [f"{len(rows)} cohorts of rows"]
         return (
             f"Bars are the importances in {listed(rows)}. {super()._marks_in_words()}"
@@ -263,7 +264,7 @@ class CohortImportances(Importances):
 
     def _conclusions(self):
         texts, said, cohorts = [], [], self._cohorts_in_words()
-        for cohort, found in list(zip(cohorts, self.by_cohort.values()))[:6]:
+        for cohort, found in list(zip(cohorts, self.by_cohort.values()))[:NAMED]:
             order = np.argsort(found.ranking, kind="stable")[:1]
             if len(order) and np.isfinite(found.importances[order[0]]):
                 number = number_texts(found, order, "" if texts else None)[0]

@@ -143,6 +143,13 @@ def test_associations_are_those_of_the_formulas(method):
         assert found[j, i] == found[i, j]
 
 
+def test_rounding_makes_no_association_larger_than_one():
+    """Of columns and their multiples, whose products round to both sides of 1."""
+    columns = np.random.default_rng(0).normal(size=(30, 40))
+    values = dict(enumerate(np.vstack([columns, 3.0 * columns])))
+    assert _associations(values, {}, "pearson").max() == 1.0
+
+
 def test_average_linkage():
     """The two groups with the largest mean association, again and again."""
     random = np.random.default_rng(3)

@@ -250,3 +250,10 @@ def test_bad_input():
     for parameters, error, match in cases:
         with pytest.raises(error, match=match):
             InteractionImportance(**parameters).fit(f, X)
+
+
+def test_ten_pairs_are_the_strongest():
+    """If not told how many."""
+    imp = InteractionImportance().fit(lambda X: X.prod(axis=1), X[:15, :6])
+    assert len(imp.pairs_) == 15
+    assert len(imp.top_pairs()) == 10

@@ -277,6 +277,20 @@ def test_expected_evaluations_of_exact_numbers():
     assert 0.9 * expected < model.rows <= expected
 
 
+@pytest.mark.parametrize(
+    "measure",
+    [
+        SensitivityImportance,
+        PermutationImportance,
+        PartialDependenceImportance,
+        SobolImportance,
+    ],
+)
+def test_models_that_are_read_are_asked_for_x_alone(measure):
+    """Whatever a measure would ask a callable for."""
+    assert measure().expected_evaluations(FOREST, X) == len(X)
+
+
 LABELS = np.random.RandomState(1).randint(0, 4, 100)
 GRADES = np.column_stack([np.round(X[:, :2] * 7), X[:, 2:4]])
 EXPECTED = {

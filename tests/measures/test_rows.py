@@ -307,6 +307,16 @@ COHORT_COLUMNS = {
 }
 
 
+@pytest.mark.parametrize("n", [6, 7])
+def test_six_cohorts_are_named(sensitivity, n):
+    """Of more, captions say how many there are."""
+    found = importance_by_cohort(sensitivity, np.arange(N) % n)
+    assert (f"{n} cohorts of rows" in found.caption()) == (n > 6)
+    summary = found.summary()
+    assert " in 5 with " in summary
+    assert " in 6 with " not in summary
+
+
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
 def test_cohorts_by_columns_are_those_of_their_labels(sensitivity, library):
     """Of one column, of several, by position; levels in the order of their values."""

@@ -1,8 +1,10 @@
 """The table of a comparison, and the walk that its measures share."""
 
 from time import process_time
+from types import SimpleNamespace
 
 import numpy as np
+from roundoff import roundoff
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -13,6 +15,7 @@ from skvarimp import (
     SensitivityImportance,
     compare_importances,
 )
+from skvarimp._comparing.differences import _mean_of
 from skvarimp._measures import problem
 from skvarimp._response.walk import run_walk
 
@@ -54,3 +57,21 @@ def test_many_features():
     assert process_time() - start < 3.0
     more = [f"x{j}" for j in range(5)]  # of the other measure only
     assert found.features == [*results["model", "one"].features, *more]
+
+
+def test_influences_on_the_importance_of_a_cohort_without_donors():
+    """Of contributions that no other row changes: those on a weighted mean."""
+    random = np.random.default_rng(0)
+    contributions = random.uniform(1.0, 2.0, (30, 2))
+    weights, inside = random.uniform(0.5, 2.0, 30), np.arange(30) % 3 == 0
+    weights /= weights.sum()
+    influences = contributions - weights @ contributions
+    rows = SimpleNamespace(
+        weights=weights, contributions=contributions, influences=influences
+    )
+    theta, psi = _mean_of(rows, inside)
+    own = weights * inside  # d (sum w c / sum w) / d w = (c - mean) / sum w
+    expected = own @ contributions / own.sum()
+    derivatives = inside[:, np.newaxis] * (contributions - expected) / own.sum()
+    np.testing.assert_allclose(theta, expected, rtol=1e-14)
+    np.testing.assert_allclose(psi, derivatives, atol=roundoff(30, derivatives))

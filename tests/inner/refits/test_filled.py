@@ -58,3 +58,12 @@ def test_units_change_nothing():
     for scale in (2.0**900, 2.0**-900):
         scaled = FilledColumns(as_table(X * [1.0, scale, scale]), WEIGHTS)
         assert np.array_equal(scaled.donors([0, 1]), donors)
+
+
+def test_a_column_with_one_known_value_has_it_everywhere():
+    """Its row is the only donor, wherever it stands; without any, the first row is."""
+    X = RANDOM.randn(60, 3)
+    X[:, 0] = np.nan
+    assert not FilledColumns(as_table(X), WEIGHTS).donors([0]).any()
+    X[7, 0] = 2.0
+    assert np.all(FilledColumns(as_table(X), WEIGHTS).donors([0]) == 7)

@@ -181,6 +181,43 @@ def test_products_of_different_draws():
     assert found.covariance() == pytest.approx(4 * 0.5**2 * expected / 8, rel=1e-12)
 
 
+def test_further_draws_of_rows_are_of_one_sample():
+    """Two and six draws are eight: their means, and what one of them does to these."""
+    random = np.random.default_rng(0)
+    draws, sums = random.normal(size=(8, 1, 5)), random.normal(size=(2, 4))
+    noise, pairs = random.uniform(1.0, 2.0, (2, 5)), random.normal(size=(2, 4, 1, 3))
+
+    def rows(k, some):
+        means = some.mean(axis=0)
+        farthest = np.abs(some).max(axis=(0, 1)) / len(some)
+        of_pairs, largest = [(1.0, pairs[k])], np.abs(some).max()
+        return DrawnRows(
+            len(some),
+            means,
+            noise[k],
+            farthest,
+            -means,
+            of_pairs,
+            sums[k],
+            largest,
+            [k],
+        )
+
+    both, expected = rows(0, draws[:2]).with_further(rows(1, draws[2:])), rows(0, draws)
+    assert both.n_draws == 8
+    assert both.largest == expected.largest
+    assert both.spreads.tolist() == [0, 1]
+    for name in ("means", "farthest", "moved"):
+        found = getattr(both, name)
+        np.testing.assert_allclose(found, getattr(expected, name), rtol=1e-14)
+    variances = (2**2 * noise[0] + 6**2 * noise[1]) / 8**2
+    np.testing.assert_allclose(both.noise, variances, rtol=1e-14)
+    np.testing.assert_allclose(both.sums, sums.sum(axis=0), rtol=1e-14)
+    assert [share for share, _ in both.pooled] == [2 / 8, 6 / 8]
+    for (_, found), given in zip(both.pooled, pairs):
+        np.testing.assert_array_equal(found, given)
+
+
 def test_points_of_a_row_are_two_in_each_stratum():
     """The same ones in any block of rows, and others for further draws."""
     points = strata(3, 50, slice(0, 50), 0, 8)

@@ -1,6 +1,7 @@
 """What a probe sees, bins and closed forms."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -134,3 +135,11 @@ def test_a_model_is_read_once_for_all_features(monkeypatch):
     monkeypatch.setattr(_probe, "read", lambda *of: read.append(of) or original(*of))
     InteractionImportance().fit(model, X)
     assert len(read) == 1
+
+
+def test_curves_of_another_shape_differ():
+    """Whatever is in them: a response of too many outputs is not used."""
+    move = SimpleNamespace(feature=Feature("x", (0,)))
+    one, other = np.zeros((1, 2, 3)), np.zeros((2, 2, 3))
+    with pytest.raises(_probe.Difference, match=r"\(1, 2, 3\) against \(2, 2, 3\)"):
+        _probe._compare_curves(None, [move], [one], [other], np.zeros((1, 2)))

@@ -214,7 +214,7 @@ class Averaged:
         for feature, own_codes in zip(features, codes.T[:, :, np.newaxis]):
             key = feature, own_codes.tobytes()
             if key not in self._members:
-                self._members[key] = TreeMove(trees, 0, move, [feature], own_codes)
+                self._members[key] = TreeMove(trees, None, move, [feature], own_codes)
             members.append(self._members[key])
         n_cells = np.prod([member.n_cells for member in members], dtype=float)
         means = self.means_of(features)

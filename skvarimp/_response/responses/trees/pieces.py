@@ -27,7 +27,8 @@ class TreeMove:
     Parameters
     ----------
     table : TreeTable
-    position : int
+    position : int or None
+        Of the move among others.
     move : Move
     features : list of at most one int
         Features of the tree table that move.
