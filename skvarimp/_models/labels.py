@@ -82,10 +82,17 @@ def positions(y, lists, strict=True):
         )
     result = np.empty(columns.shape, dtype=np.intp)
     for c, classes in enumerate(lists):
-        labels, codes = encoded(columns[:, c])
-        place = {label: k for k, label in enumerate(classes.tolist())}
-        places = [place.get(label, -1) for label in labels.tolist()]
-        result[:, c] = np.array(places, dtype=np.intp)[codes]
+        column = columns[:, c]
+        if column.dtype.kind in "biuf" and classes.dtype.kind in "biuf":  # no sort
+            order = np.argsort(classes)
+            at = np.searchsorted(classes, column, sorter=order)
+            place = order[np.minimum(at, len(classes) - 1)]
+            result[:, c] = np.where(classes[place] == column, place, -1)
+        else:
+            labels, codes = encoded(column)
+            place = {label: k for k, label in enumerate(classes.tolist())}
+            places = [place.get(label, -1) for label in labels.tolist()]
+            result[:, c] = np.array(places, dtype=np.intp)[codes]
         unknown = result[:, c] < 0
         if strict and unknown.any():
             label = columns[unknown, c].tolist()[0]

@@ -93,18 +93,19 @@ def interpolation(points, low, high, n):
     -------
     ndarray of shape (..., n_points, n)
     """
-    at = nodes(low, high, n)
+    at = nodes(low, high, n)[:, np.newaxis]
     # barycentric formula with weights (-1)^m, halved at both ends
-    signs = np.where(np.arange(n) % 2, -1.0, 1.0)
+    signs = np.where(np.arange(n) % 2, -1.0, 1.0)[:, np.newaxis]
     signs[[0, -1]] /= 2.0
-    gaps = (points[..., np.newaxis] - at) / (high - low)  # free of overflow below
+    # one node after another in memory, so that sums over nodes are those of long rows
+    gaps = (points[..., np.newaxis, :] - at) / (high - low)  # free of overflow below
     hits = gaps == 0
-    gaps[hits] = 1.0
-    result = np.divide(signs, gaps, out=gaps)
-    on_node = hits.any(axis=-1)
-    result[on_node] = hits[on_node]
-    result /= result.sum(axis=-1, keepdims=True)
-    return result
+    on_node = hits.any(axis=-2, keepdims=True)
+    result = np.divide(signs, gaps, out=gaps, where=~hits)
+    if on_node.any():
+        np.copyto(result, hits, where=on_node)
+    result /= result.sum(axis=-2, keepdims=True)
+    return result.swapaxes(-1, -2)
 
 
 @lru_cache(maxsize=64)
