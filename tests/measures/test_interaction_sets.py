@@ -252,6 +252,13 @@ def test_bad_input():
             InteractionImportance(**parameters).fit(f, X)
 
 
+def test_positions_count_from_both_ends():
+    """As indices of sequences do."""
+    first = InteractionImportance(pairs=[(0, 5)]).fit(MODELS["boosting"], X)
+    last = InteractionImportance(pairs=[(-6, -1)]).fit(MODELS["boosting"], X)
+    assert first.pairs_ == last.pairs_
+
+
 def test_ten_pairs_are_the_strongest():
     """If not told how many."""
     imp = InteractionImportance().fit(lambda X: X.prod(axis=1), X[:15, :6])

@@ -100,7 +100,7 @@ def _stored(X, columns, weights):
     where = (starts[:, np.newaxis] + at)[present]
     # if no row holds 0, the first value fills up
     filler = np.zeros(len(columns))
-    full = np.flatnonzero((sizes == n_samples) & (sizes > 0))
+    full = np.flatnonzero(sizes == n_samples)
     filler[full] = X.data[starts[full]]
     values = np.repeat(filler[:, np.newaxis], len(at) + 1, axis=1)
     probabilities = np.zeros_like(values)

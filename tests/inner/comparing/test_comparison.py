@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from roundoff import roundoff
+from scipy import stats
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -15,8 +16,10 @@ from skvarimp import (
     SensitivityImportance,
     compare_importances,
 )
-from skvarimp._comparing.differences import _mean_of
+from skvarimp._comparing.differences import _from_others, _mean_of
+from skvarimp._data.statistics import Units
 from skvarimp._measures import problem
+from skvarimp._measures.rows import KeptRows
 from skvarimp._response.walk import run_walk
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
@@ -75,3 +78,15 @@ def test_influences_on_the_importance_of_a_cohort_without_donors():
     derivatives = inside[:, np.newaxis] * (contributions - expected) / own.sum()
     np.testing.assert_allclose(theta, expected, rtol=1e-14)
     np.testing.assert_allclose(psi, derivatives, atol=roundoff(30, derivatives))
+
+
+def test_errors_of_drawing_of_a_cohort_and_of_all_others():
+    """Each mean is over fewer draws than that of all; rows' own errors are 0 here."""
+    weights, inside = np.arange(1.0, 11.0) / 55, np.arange(10) < 4
+    contributions = np.where(inside, 2.0, 1.0)[:, np.newaxis]
+    influences = contributions - weights @ contributions
+    rows = KeptRows(influences, contributions, Units.of(weights), inside, "")
+    difference, p_values = _from_others(rows, np.array([0.1]), inside)
+    error = np.sqrt(0.1**2 / (10 / 55) + 0.1**2 / (45 / 55))
+    np.testing.assert_allclose(difference, 1.0, rtol=1e-14)
+    np.testing.assert_allclose(p_values, 2 * stats.t.sf(1 / error, 3), rtol=1e-10)

@@ -69,6 +69,14 @@ def test_interpolation_is_that_of_scipy(n):
     np.testing.assert_allclose(found, expected, atol=n**2 * 1e-15)
 
 
+def test_interpolation_of_tiny_numbers():
+    """Whose inverses are infinite; they have 2^44 as many digits less."""
+    points, n, tiny = np.linspace(2.0, 5.0, 8), 9, 2.0**-1030
+    expected = interpolation(points, 2.0, 5.0, n)
+    found = interpolation(tiny * points, tiny * 2.0, tiny * 5.0, n)
+    np.testing.assert_allclose(found, expected, atol=n**2 * 2.0**-1074 / tiny)
+
+
 def test_sizes_of_rows_are_root_mean_squares():
     """Over everything but the rows."""
     values = np.random.RandomState(0).randn(2, 3, 4, 5)

@@ -164,18 +164,18 @@ def test_standard_errors_of_a_wave():
 def test_products_of_different_draws():
     """The covariance of the parts of draws in one bin, by a loop over its pairs.
 
-    Of three draws in one bin and two in another, about the means of the stratum.
+    Of four draws in one bin, two in another and two alone, about the stratum's means.
     """
+    places = np.array([[0, 0], [0, 3], [3, 7], [0, 9]])
     beside = np.array([[1.0, 2.0], [4.0, 0.0], [3.0, 7.0], [1.0, 5.0]])
     within = np.array([[2.0, 1.0], [0.0, 3.0], [5.0, 1.0], [2.0, 2.0]])
-    places = np.array([[0, 0], [0, 3], [3, 7], [0, 7]])
     sums = pooled_sums(places, beside, within)
     assert sums.shape == (4, 1, N_BINS)
     x, y = beside.ravel() - beside.mean(), within.ravel() - within.mean()
     expected, at = 0.0, places.ravel()
     for i in range(8):
         others = [j for j in range(8) if j != i and at[j] == at[i]]
-        expected += x[i] * np.mean(y[others])
+        expected += x[i] * np.mean(y[others]) if others else 0.0
     rows = np.zeros(4)
     found = DrawnRows(2, rows, rows, rows, rows, [(0.5, sums)], rows, 0.0, rows)
     assert found.covariance() == pytest.approx(4 * 0.5**2 * expected / 8, rel=1e-12)

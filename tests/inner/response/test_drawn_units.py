@@ -1,10 +1,12 @@
-"""Standard errors from some of the rows."""
+"""Standard errors from some of the rows, and what their draws may have missed."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from skvarimp._data.statistics import Units
-from skvarimp._response.rounds import DrawnUnits
+from skvarimp._response.rounds import DrawnUnits, Stopping
 
 
 @pytest.mark.parametrize("common", [True, False])
@@ -24,3 +26,18 @@ def test_all_rows_in_groups_err_as_their_groups_do(common):
     squares = np.sum((by_group if common else by_row) ** 2, axis=1)
     expected = np.sqrt(6 / 5 * squares)
     np.testing.assert_allclose(drawn.error(influences), expected, rtol=1e-13)
+
+
+def test_draws_may_have_missed_the_next_jump():
+    """By a spread over four times the next smaller one; two draws of it are added."""
+    draws = SimpleNamespace(
+        spreads=np.array([1.0, 1.5, 6.5, 7.0, 28.0, 28.5, 120.0]),
+        largest_spreads=np.array([0.5, 1.5, 7.0, 28.0, 120.0, 1.5, 1.5]),
+        equal=np.arange(7) == 5,
+        known=np.arange(7) == 6,
+        outcome=SimpleNamespace(draw_share=0.5),
+    )
+    # 7 to 28 is no jump: it is four times as far, and no more
+    expected = np.array([6.5, 6.5, 120.0, 120.0, 0.0, 0.0, 0.0])
+    found = Stopping.missed.fget(draws)
+    np.testing.assert_allclose(found, np.sqrt(2.0) * 0.5 * expected, rtol=1e-15)
