@@ -205,8 +205,8 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     for measure, own_features in zip(measures, features):
         if measure.max_evaluations is not None:
             size = table.n_samples, len(own_features)
-            enough = measure._least_evaluations(*size), budget().enough or 0
-            budget().enough = max(enough)
+            enough = measure._least_evaluations(*size)
+            budget().enough = max(enough, budget().enough)
     problems = {}
     for method in [m.response_method for m in measures]:
         if method not in problems:

@@ -206,11 +206,11 @@ class Budget:
     ----------
     spent : int
         Rows asked for so far.
-    enough : int or None
-        How many rows would do, with what is known before the first.
+    enough : int
+        How many rows would do, with what is known before the first; 0 is not known.
     """
 
-    enough = None
+    enough = 0
 
     def __init__(self, most):
         self.most, self.limit, self.spent = most, most, 0
@@ -232,7 +232,7 @@ class Budget:
 
     def _more(self):
         """What `max_evaluations` to use, as far as that is known."""
-        if self.enough is None or self.enough <= self.most:
+        if self.enough <= self.most:
             return "a larger max_evaluations"
         return f"max_evaluations={self.enough}"
 

@@ -52,6 +52,17 @@ def test_out_of_bag_equals_a_literal_computation(kind):
     gap = np.abs(drawn.importances_ - imp.importances_)
     assert np.all(gap <= 4 * drawn.monte_carlo_errors_ + 1e-12)
     assert drawn.standard_errors_ is None
+    unmoved = [
+        losses(tree)(X[out], Y[out]).mean()
+        for tree, used in zip(forest.estimators_, forest.estimators_samples_)
+        for out in [np.setdiff1d(np.arange(len(X)), used)]
+    ]
+    for one in (imp, drawn):
+        ratio = clone(one).set_params(relative=True).fit(forest, X, Y)
+        expected = 1.0 + one.importances_ / np.mean(unmoved)
+        np.testing.assert_allclose(ratio.importances_, expected, rtol=1e-12)
+    expected = drawn.monte_carlo_errors_ / np.mean(unmoved)
+    np.testing.assert_allclose(ratio.monte_carlo_errors_, expected, rtol=1e-12)
 
 
 def test_out_of_bag_votes():
