@@ -151,13 +151,13 @@ def _thresholds_lead(trees, n_features):
     np.put_along_axis(rows, feature[tried], values, axis=2)  # the last ones stay
     found = [tree.apply(x[:, : tree.n_features]) for tree, x in zip(trees, rows)]
     rows, root = rows.reshape(-1, n_features), np.repeat(first, TRIED_ROWS)
-    each, node = np.arange(len(rows)), root
-    while np.any(left[node] >= 0):
-        values = rows[each, np.maximum(feature[node], 0)]  # leaves have none
-        goes_left = values <= threshold[node]
-        goes_left |= np.isnan(values) & (missing_left[node] != 0)
-        below = root + np.where(goes_left, left[node], right[node])
-        node = np.where(left[node] >= 0, below, node)
+    moving, node = np.arange(len(rows)), root.copy()
+    while len(moving := moving[left[node[moving]] >= 0]):
+        at = node[moving]
+        values = rows[moving, feature[at]]
+        goes_left = values <= threshold[at]
+        goes_left |= np.isnan(values) & (missing_left[at] != 0)
+        node[moving] = root[moving] + np.where(goes_left, left[at], right[at])
     return np.array_equal(node - root, np.concatenate(found))
 
 
