@@ -50,6 +50,7 @@ from skvarimp._running.guards import budget, warn
 from skvarimp._running.tasks import Progress, in_threads
 
 QUICK = 2e7  # numbers written: about half a second
+NEAR = 2.0  # standard deviations of the response, within which rows are drawn alike
 MOST_KEPT = 2**24  # values of the curves of one feature at drawn rows
 _WAY_OUT = "Use scale=None for importances in the units of the prediction."
 
@@ -341,7 +342,7 @@ class Problem:
         """
         walk = self.walk(self.drawing(), features, [request], measure.keep_rows)
         seeds = feature_seeds(measure.random_state, len(features))
-        order = RowOrder.drawn(self.weights, int(seeds[0]))
+        order = self.row_order(int(seeds[0]))
         draws = StrataDraws(walk, reduction, scale, seeds, order)
         effort, size = Effort.of(measure), self.reach(scale)
         outcome = draw_in_rounds(draws, effort, measure, size)
@@ -367,12 +368,26 @@ class Problem:
         response = self.response(features)
         walk = self.walk(response, features, [request], measure.keep_rows)
         seeds = feature_seeds(measure.random_state, len(features))
-        order = RowOrder.drawn(self.weights, int(seeds[0]))
+        order = self.row_order(int(seeds[0]))
         draws, size = RowDraws(walk, order, sizes), self.reach(request.scales[0])
         outcome = rows_in_rounds(draws, n_first, measure.tol, measure, size)
         n_drawn = int(outcome.n_draws.max())
         measure.response_path_ = f"{response.path}, {rows_drawn(n_drawn, self.n_rows)}"
         return outcome
+
+    def row_order(self, seed):
+        """The order in which rows are drawn, those of a far response more often.
+
+        Moves change these most. Beyond `NEAR` standard deviations from the mean, rows
+        are drawn in proportion to how far they are; of several outputs, the root mean
+        square counts.
+        """
+        squares = self.rows.squared_deviations
+        variances = squares @ self.weights
+        varies = variances > 0
+        squares = squares[varies] / variances[varies, np.newaxis]
+        far = np.sqrt(squares.sum(axis=0) / max(varies.sum(), 1))
+        return RowOrder.drawn(self.weights, seed, np.maximum(far, NEAR))
 
     def curves_are_cheap(self, features, request):
         """Whether all values cost hardly more than quantiles at drawn rows do.
@@ -435,7 +450,7 @@ class Problem:
         """`Rows` of those that `rows_of_curves` has drawn; None: of all."""
         if rows is None:
             return self.rows
-        _, shares = self.curve_order.first(len(rows))
+        _, shares, _ = self.curve_order.first(len(rows))
         return self.rows.alone(rows, weights=shares)
 
     def curves_of_rows(self, features, request, rows, measure):

@@ -35,13 +35,15 @@ for what single rows have beyond it.
 A feature with at most 2 R cells takes all of them in each row, by their probabilities.
 That costs no more, and is exact.
 
-Rows come in a random order in which heavy rows are early (`RowOrder`). With v the
-weights of the first m rows in their mean, row i had the chance p[i] = w[i] / v[i] of
-being one of them, at most 1. The mean lacks the other rows; its variance is
+Rows come in a random order (`RowOrder`), in which heavy rows are early, and rows whose
+unmoved response is far from the mean, as moves change these most. With v the weights of
+the first m rows in their mean, and p[i] the chance of row i of being one of them, the
+mean lacks the other rows. Its variance is
 
     m / (m - 1) sum_i (1 - p[i]) v[i]^2 (T[i] - c)^2 + sum_i p[i] v[i]^2 N[i],
 
-with c the mean of T weighted by 1 - p. For even weights, p[i] = m / n and c = mean T.
+with c the mean of T weighted by (1 - p) v. Where rows are drawn alike, p[i] = m / n and
+c = mean T.
 
 Few large parts of such a sum, of rare draws or special rows, are often missing from it.
 Draws that miss them give an estimate that is too small and looks precise. So to each of
@@ -476,7 +478,7 @@ class StrataDraws:
         # no covariance takes off more than is known to be there
         pooled = (v @ v) * found.covariance()
         pooled = max(pooled, -0.75 * max(float(v**2 @ found.noise), 0.0))
-        drawn = np.minimum(w / v, 1.0)
+        drawn = self.order.chances(m)
         squares = drawn * v**2 * found.noise
         single = drawn * v * root_mean_square(v) * found.farthest**2
         error = with_further(squares, np.maximum(squares, single))
@@ -549,8 +551,8 @@ def left_out(numbers, shares, chances):
     shares, chances : ndarray of shape (m,)
         The weights of the rows in the mean, and how likely they are drawn.
     """
-    missing, m = np.maximum(1.0 - chances, 0.0), len(shares)
-    centre = divided(numbers @ missing, missing.sum())
+    missing, m = 1.0 - chances, len(shares)
+    centre = divided(numbers @ (missing * shares), missing @ shares)
     squares = missing * (shares * (numbers - centre[..., np.newaxis])) ** 2
     return m / max(m - 1, 1) * with_further(squares, squares)
 

@@ -443,7 +443,7 @@ class RowDraws:
             How many rows.
         n_jobs : int or None
         """
-        (drawn, shares), rows = self.order.first(n_drawn), self.walk.rows
+        (drawn, shares, chances), rows = self.order.first(n_drawn), self.walk.rows
         units = DrawnUnits.of_drawn(rows.units, drawn, shares)
         some_rows = rows.alone(drawn, units, shares)
         moves = self.walk.moves.subset(features)
@@ -460,9 +460,10 @@ class RowDraws:
                 if finished.curves is not None:  # the level is known from all rows
                     rise = (rows.level - some_rows.level)[:, np.newaxis]
                     finished.curves = [curve + rise for curve in finished.curves]
-                yield features[list(positions)], self._of_all(finished, drawn, shares)
+                of_all = self._of_all(finished, drawn, shares, chances)
+                yield features[list(positions)], of_all
 
-    def _of_all(self, finished, drawn, shares):
+    def _of_all(self, finished, drawn, shares, chances):
         """The numbers with the error of drawing, and of all rows if they are kept."""
         units, n = self.walk.rows.units, len(self.order)
         often = shares / self.walk.rows.weights[drawn]
@@ -470,9 +471,7 @@ class RowDraws:
         if contributions is None:
             contributions = finished.through_curves
         finished.through_curves = None
-        finished.monte_carlo_errors = np.sqrt(
-            left_out(contributions, shares, 1 / often)
-        )
+        finished.monte_carlo_errors = np.sqrt(left_out(contributions, shares, chances))
         finished.n_draws = np.full(len(contributions), len(drawn))
         finished.largest_draw = np.abs(contributions).max(axis=1)
         finished.draw_share = root_mean_square(shares)

@@ -104,17 +104,17 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class RowOrder:
-    """Rows in the order in which they are drawn: by weight, without replacement.
+    """Rows in the order in which they are drawn: by size, without replacement.
 
-    With w the weights in descending order, the first a of m rows are drawn for certain,
-    and the others with a chance in proportion to their weight,
+    With s the sizes in descending order, the first a of m rows are drawn for certain,
+    and the others with a chance in proportion to their size,
 
-        p[i] = min(1, w[i] / t),    t = (sum of w[i] of the others) / (m - a),
+        p[i] = min(1, s[i] / t),    t = (sum of s[i] of the others) / (m - a),
 
     with the smallest a for which the chances are at most 1. They sum to m. In means
-    over the first m rows a row has the weight w[i] / p[i] = max(w[i], t). So these
-    weights sum to 1, and the means have no bias. For even weights the order is purely
-    random.
+    over the first m rows a row weighs w[i] / p[i], which has no bias. The weights of
+    the rows that are not certain are then divided by their sum, so that they stand for
+    the weight of all such rows. For even sizes the order is purely random.
 
     One row after the other is left out, from m = n on: of m + 1 rows, each with the
     chance that makes its p of m + 1 that of m; these chances sum to 1. (Tillé, "An
@@ -125,59 +125,79 @@ class RowOrder:
     ----------
     rows : ndarray of shape (n_rows,)
         Positions, the first drawn first.
-    weights : ndarray of shape (n_rows,)
-        Of these; they sum to 1.
+    weights, sizes : ndarray of shape (n_rows,)
+        Of these; the weights sum to 1.
     least : ndarray of shape (n_rows + 1,)
         The t of each m; 0 where all rows are drawn.
     """
 
     rows: np.ndarray
     weights: np.ndarray
+    sizes: np.ndarray
     least: np.ndarray
 
     @classmethod
-    def drawn(cls, weights, seed):
-        """An order of rows with such weights."""
-        random = np.random.default_rng([seed, 2])
-        rows = np.argsort(weights, kind="stable")
-        certain, least = _certain_rows(weights[rows])
-        if weights.min() == weights.max():
+    def drawn(cls, weights, seed, times=1.0):
+        """An order of rows with such weights; their sizes are some times the weights.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows,)
+        seed : int
+        times : ndarray of shape (n_rows,), default=1.0
+        """
+        random, sizes = np.random.default_rng([seed, 2]), weights * times
+        rows = np.argsort(sizes, kind="stable")
+        certain, least = _certain_rows(sizes[rows])
+        if sizes.min() == sizes.max():
             rows = random.permutation(rows)  # the same chances in less time
         else:
-            rows = rows[_left_out(weights[rows], certain, least, random)[::-1]]
-        return cls(rows, weights[rows], least)
+            rows = rows[_left_out(sizes[rows], certain, least, random)[::-1]]
+        return cls(rows, weights[rows], sizes[rows], least)
 
     def __len__(self):
         return len(self.rows)
 
     def first(self, m):
-        """The first m rows in their own order, and their `shares`."""
+        """The first m rows in their own order, their `shares` and `chances`."""
         ascending = np.argsort(self.rows[:m])
-        return self.rows[ascending], self.shares(m)[ascending]
+        numbers = self.rows[:m], self.shares(m), self.chances(m)
+        return [values[ascending] for values in numbers]
+
+    def chances(self, m):
+        """How likely each of the first m rows is among them, (m,)."""
+        sizes = self.sizes[:m]
+        return sizes / np.maximum(sizes, self.least[m])
 
     def shares(self, m):
         """Weights of the first m rows as a sample of all: they sum to 1, (m,)."""
-        return np.maximum(self.weights[:m], self.least[m])
+        if m == len(self):
+            return self.weights
+        rest = self.sizes < self.least[m]  # not certain
+        shares, drawn = self.weights[:m].copy(), rest[:m]
+        of_rest = shares[drawn] / self.chances(m)[drawn]
+        shares[drawn] = of_rest * (self.weights[rest].sum() / of_rest.sum())
+        return shares
 
 
-def _certain_rows(weights):
+def _certain_rows(sizes):
     """How many of m rows are drawn for certain, and the t of m, for m = 0 to n.
 
     Parameters
     ----------
-    weights : ndarray of shape (n_rows,)
+    sizes : ndarray of shape (n_rows,)
         Ascending.
     """
-    n, m = len(weights), np.arange(len(weights))
-    rest = np.cumsum(weights)[::-1]  # without the a largest ones, for a = 0 to n - 1
-    # the next row has a chance below 1 where its weight times m - a is below the rest
-    certain = np.searchsorted(m + rest / weights[::-1], m, side="right")
+    n, m = len(sizes), np.arange(len(sizes))
+    rest = np.cumsum(sizes)[::-1]  # without the a largest ones, for a = 0 to n - 1
+    # the next row has a chance below 1 where its size times m - a is below the rest
+    certain = np.searchsorted(m + rest / sizes[::-1], m, side="right")
     certain = np.minimum(certain, np.maximum(m - 1, 0))
     least = rest[certain] / np.maximum(m - certain, 1)
     return np.append(certain, n), np.append(least, 0.0)
 
 
-def _left_out(weights, certain, least, random):
+def _left_out(sizes, certain, least, random):
     """Rows in the order in which they are left out, the last one drawn first.
 
     Of m + 1 rows, those that are not certain of being among them are equally likely to
@@ -185,18 +205,18 @@ def _left_out(weights, certain, least, random):
 
     Parameters
     ----------
-    weights : ndarray of shape (n_rows,)
+    sizes : ndarray of shape (n_rows,)
         Ascending.
     certain, least : ndarray of shape (n_rows + 1,)
         Of each m.
     random : Generator
     """
-    n = len(weights)
+    n = len(sizes)
     done = np.arange(n - 1)  # rows left out before
     m = n - 1 - done
     start, stop = n - certain[m + 1], n - certain[m]  # of the newcomers
     of_newcomer = np.searchsorted(certain, n - np.arange(n)) - 1  # the largest m
-    newcomers = np.maximum(1.0 - weights / least[of_newcomer], 0.0)
+    newcomers = np.maximum(1.0 - sizes / least[of_newcomer], 0.0)
     ends = np.append(0.0, np.cumsum(newcomers))
     chance = 1.0 - least[m + 1] / least[m]
     others = np.where(start > done, (start - done) * chance, 0.0)

@@ -212,6 +212,7 @@ def test_values_without_order_have_none(estimation):
         categorical_features=["class"],
         features=[*names, "kind", "class", ["number", "flag"]],
         scale=None,
+        n_draws=60,
         random_state=0,
     ).fit(of_mixed, frame)
     steady = [1.0, 1.0, -1.0, -1.0]

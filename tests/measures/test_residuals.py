@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import LinearSVC
 
 from skvarimp import PermutationImportance, SensitivityImportance
+from skvarimp._measures.problem import NEAR
 from skvarimp._response.drawing import strata
 from skvarimp._response.rounds import feature_seeds
 from skvarimp._response.rows import RowOrder
@@ -41,7 +42,9 @@ def drawn_by_loops(contribution, weights):
     `contribution` takes (row, its unmoved output, its outputs at the donors).
     """
     found, w, seeds = [], weights / weights.sum(), feature_seeds(0, len(FEATURES))
-    rows = RowOrder.drawn(w, int(seeds[0])).rows
+    far = np.abs(f(X) - w @ f(X))
+    times = np.maximum(far / np.sqrt(w @ far**2), NEAR)
+    rows = RowOrder.drawn(w, int(seeds[0]), times).rows
     for seed, feature in zip(seeds, FEATURES):
         columns = np.atleast_1d(feature)
         others = np.setdiff1d(np.arange(X.shape[1]), columns)

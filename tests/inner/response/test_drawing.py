@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance
 from skvarimp._data.table import as_table
+from skvarimp._measures.problem import NEAR
 from skvarimp._models.model import Model
 from skvarimp._response import contract
 from skvarimp._response.drawing import (
@@ -291,7 +292,9 @@ def test_errors_of_means_by_loops():
     ascending = np.argsort(column[:, 0])
     ends = np.cumsum(weights[ascending])[:-1]
     total = variance = farthest = 0.0
-    for place, i in enumerate(RowOrder.drawn(weights, int(seed)).rows):
+    far = np.abs(model(column) - np.average(model(column), weights=weights))
+    times = np.maximum(far / np.sqrt(np.average(far**2, weights=weights)), NEAR)
+    for place, i in enumerate(RowOrder.drawn(weights, int(seed), times).rows):
         donors = ascending[np.searchsorted(ends, points[:, place])]
         draws = np.abs(model(column[donors]) - model(column[[i]]))
         total += weights[i] * draws.mean()
