@@ -51,9 +51,7 @@ def extend_errors(outcome, deviations, problem):
         of_rows = whole_errors(outcome.influences, units, share)
     else:  # rows of a group may add up as they do among the donors
         of_rows = before * np.sqrt(share if units.groups is None else 1.0)
-    squares = (deviations.mean(axis=2) ** 2).mean(axis=0)
-    outcome.standard_errors = np.sqrt(of_rows**2 + squares)
-    if outcome.errors_per_output is not None:
-        of_rows = outcome.errors_per_output * divided(of_rows, before)[:, np.newaxis]
-        squares = (deviations**2).mean(axis=0)
-        outcome.errors_per_output = np.sqrt(of_rows**2 + squares)
+    per_output = outcome.errors_per_output * divided(of_rows, before)[:, np.newaxis]
+    for_each, for_mean = deviations**2, deviations.mean(axis=2) ** 2
+    outcome.standard_errors = np.sqrt(of_rows**2 + for_mean.mean(axis=0))
+    outcome.errors_per_output = np.sqrt(per_output**2 + for_each.mean(axis=0))

@@ -120,7 +120,7 @@ class Partitions:
         present = {"X": X} | {k: v for k, v in given.items() if v is not None}
         parts = enumerate(_together(present))
         self.delayed = [dask.delayed((n, list(present), part)) for n, part in parts]
-        sizes = self.passed(_counted, every=True)
+        sizes = self.passed(_counted, MOST_DONORS // 20, every=True)
         n_given, counts, weights, schemas, values = zip(*sizes.values())
         n_given, counts = sum(n_given), np.array(counts)
         self.n_rows, self.weight = int(counts.sum()), sum(weights)
@@ -160,11 +160,9 @@ class Partitions:
                     f"{type(measure).__name__} needs all rows in one place, got X in "
                     "the partitions of a Dask collection. Pass X.compute()."
                 )
+        asked = [measure.get_params(deep=False).get for measure in measures]
         # scorers, and models of a feature, need not take weights
-        with_ends = all(
-            asked.get("scoring") is None and asked.get("conditional") is None
-            for asked in (measure.get_params(deep=False) for measure in measures)
-        )
+        with_ends = all(a("scoring") is a("conditional") is None for a in asked)
         rows = cls(X, y, sample_weight, groups, feature_names, with_ends)
         weighted = False
         if sample_weight is not None:
@@ -243,14 +241,14 @@ def _on_part(function, every, gathered, *arguments):
         raise
 
 
-def _counted(part):
+def _counted(part, most_columns):
     """Rows, those of positive weight, their weight; their columns, if there are any."""
     n_rows, rows = len(part.weights), np.flatnonzero(part.weights)
     schema, values = None, None
     if (known := part.some(rows)) is not None:
         schema = _schema_of(known.table)
-        columns = map(known.table.column, range(known.table.n_columns))
-        values = [_some_values(column) for column in columns]
+        n_columns = len(schema) if len(schema) <= most_columns else 0
+        values = [_some_values(known.table.column(j)) for j in range(n_columns)]
     return {part.number: (n_rows, len(rows), part.weights.sum(), schema, values)}
 
 
@@ -267,7 +265,7 @@ def _certain(values, starts):
 
     They hold all values of a column, or if these are many the least and the greatest.
     So order statistics of the donors end where those of all rows do, and where each
-    value counts once, rare ones do, too.
+    value counts once, rare ones do, too. Tables with very many columns have none.
 
     Parameters
     ----------
@@ -276,8 +274,8 @@ def _certain(values, starts):
     starts : ndarray of int
         Number of the first row of each partition.
     """
-    found = []
-    parts = [(one, start) for one, start in zip(values, starts) if one]
+    found = [np.arange(0)]
+    parts = [(one, start) for one, start in zip(values, starts) if one is not None]
     for j in range(len(parts[0][0])):
         column = np.concatenate([one[j][0] for one, _ in parts])
         numbers = np.concatenate([one[j][1] + start for one, start in parts])
