@@ -20,8 +20,8 @@ def noisy():
 
 
 def of_the_batch():
-    """A model that centres the rows that it is given."""
-    return lambda X: X[:, 0] - X.mean()
+    """A model that measures from the first row that it is given."""
+    return lambda X: X[:, 0] - X[0, 0]
 
 
 MEASURES = [
