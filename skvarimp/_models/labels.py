@@ -83,7 +83,7 @@ def positions(y, lists, strict=True):
     result = np.empty(columns.shape, dtype=np.intp)
     for c, classes in enumerate(lists):
         column = columns[:, c]
-        if column.dtype.kind in "biuf" and classes.dtype.kind in "biuf":  # no sort
+        if column.dtype == classes.dtype and column.dtype.kind in "biuf":  # no sort
             order = np.argsort(classes)
             at = np.searchsorted(classes, column, sorter=order)
             place = order[np.minimum(at, len(classes) - 1)]

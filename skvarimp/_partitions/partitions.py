@@ -25,6 +25,7 @@ from skvarimp._response.losses import asks_for_groups
 
 MOST_DONORS = 100_000
 MOST_VALUES = 100  # of a column, each of which has a row that is surely a donor
+WEIGHTLESS = "scoring", "conditional"  # whose scorers and models need not take weights
 
 
 @dataclass
@@ -85,7 +86,7 @@ class Partitions:
         Partitioned as X.
     feature_names : sequence of str, default=None
     with_ends : bool, default=True
-        Whether some donors are certain, which gives them all weights.
+        Whether rows of the ends are certain donors, which gives all donors weights.
 
     Attributes
     ----------
@@ -120,7 +121,8 @@ class Partitions:
         present = {"X": X} | {k: v for k, v in given.items() if v is not None}
         parts = enumerate(_together(present))
         self.delayed = [dask.delayed((n, list(present), part)) for n, part in parts]
-        sizes = self.passed(_counted, MOST_DONORS // 20, every=True)
+        most_columns = MOST_DONORS // 20  # whose ends are a tenth of the donors
+        sizes = self.passed(_counted, most_columns, every=True)
         n_given, counts, weights, schemas, values = zip(*sizes.values())
         n_given, counts = sum(n_given), np.array(counts)
         self.n_rows, self.weight = int(counts.sum()), sum(weights)
@@ -160,14 +162,13 @@ class Partitions:
                     f"{type(measure).__name__} needs all rows in one place, got X in "
                     "the partitions of a Dask collection. Pass X.compute()."
                 )
-        asked = [measure.get_params(deep=False).get for measure in measures]
-        # scorers, and models of a feature, need not take weights
-        with_ends = all(a("scoring") is a("conditional") is None for a in asked)
-        rows = cls(X, y, sample_weight, groups, feature_names, with_ends)
+        given = [measure.get_params(deep=False) for measure in measures]
+        weightless = any(g.get(k) is not None for g in given for k in WEIGHTLESS)
+        rows = cls(X, y, sample_weight, groups, feature_names, not weightless)
         weighted = False
         if sample_weight is not None:
-            given = rows.sample_weight[~rows.certain]
-            weighted = np.ptp(given[given > 0]) > 0
+            of_others = rows.sample_weight[~rows.certain]
+            weighted = np.ptp(of_others[of_others > 0]) > 0
         for measure in measures:
             measure._n_samples, measure._weighted = rows.n_rows, bool(weighted)
             if rows.chosen:
@@ -265,7 +266,8 @@ def _certain(values, starts):
 
     They hold all values of a column, or if these are many the least and the greatest.
     So order statistics of the donors end where those of all rows do, and where each
-    value counts once, rare ones do, too. Tables with very many columns have none.
+    value counts once, rare ones do, too. They are at most a tenth of the donors; tables
+    with very many columns have none.
 
     Parameters
     ----------

@@ -152,7 +152,8 @@ class RowOrder:
         if sizes.min() == sizes.max():
             rows = random.permutation(rows)  # the same chances in less time
         else:
-            rows = rows[_left_out(sizes[rows], certain, least, random)[::-1]]
+            last_first = _order_of_elimination(sizes[rows], certain, least, random)
+            rows = rows[last_first[::-1]]
         return cls(rows, weights[rows], sizes[rows], least)
 
     def __len__(self):
@@ -197,7 +198,7 @@ def _certain_rows(sizes):
     return np.append(certain, n), np.append(least, 0.0)
 
 
-def _left_out(sizes, certain, least, random):
+def _order_of_elimination(sizes, certain, least, random):
     """Rows in the order in which they are left out, the last one drawn first.
 
     Of m + 1 rows, those that are not certain of being among them are equally likely to

@@ -103,7 +103,9 @@ class OligomerWeights:
         self.unknown = unknown
         largest = sys.float_info.max
         if not isinstance(intercept, Real) or not -largest <= intercept <= largest:
-            raise ValueError(f"`intercept` must be a finite number, got {intercept!r}.")
+            raise ValueError(
+                f"`intercept` must be a finite number, got {intercept!r:.60}."
+            )
         if not isinstance(tables, Mapping) or not tables:
             raise ValueError(
                 "`tables` must be a dict from orders to tables of weights, with at "
