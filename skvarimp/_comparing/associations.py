@@ -270,7 +270,7 @@ def _unit(block, method):
     block = block / np.maximum(np.abs(block).max(axis=0), np.finfo(np.float64).tiny)
     block -= block.mean(axis=0)
     length = np.sqrt(np.sum(block**2, axis=0))
-    return np.where(constant, 0.0, block) / np.where(constant, 1.0, length)
+    return block / np.where(constant, np.inf, length)
 
 
 def _correlation_ratios(unit, level):

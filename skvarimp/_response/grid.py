@@ -457,6 +457,13 @@ def _features_with_values(features, grid):
     return [names.index(name) for name in grid]
 
 
+def _memory_of(move):
+    """Bytes that a move takes."""
+    n_cells, n_columns = len(move.probabilities), len(move.feature.columns)
+    own_cells = 0 if move.own_cells is None else move.own_cells.nbytes
+    return 8 * n_cells * (2 + n_columns) + own_cells
+
+
 class Moves:
     """The moves of one walk, made when asked for: position -> Move.
 
@@ -494,7 +501,7 @@ class Moves:
             return self._made[request, feature]
         named = self.categorical_columns[request]
         move = make_move(self.table, self.weights, feature, grid, named)
-        size = self._size(move)
+        size = _memory_of(move)
         if size <= self._bytes_left:
             self._bytes_left -= size
             self._made[request, feature] = move
@@ -505,13 +512,7 @@ class Moves:
         request, e = divmod(int(position), len(self.features))
         move = self._made.pop((request, self.features[e]), None)
         if move is not None:
-            self._bytes_left += self._size(move)
-
-    def _size(self, move):
-        """How much memory a move takes."""
-        n_cells, n_columns = len(move.probabilities), len(move.feature.columns)
-        own_cells = 0 if move.own_cells is None else move.own_cells.nbytes
-        return 8 * n_cells * (2 + n_columns) + own_cells
+            self._bytes_left += _memory_of(move)
 
     def __getstate__(self):
         return {**vars(self), "_made": {}, "_bytes_left": working_bytes() / 2}

@@ -405,7 +405,7 @@ class Design:
         basis = np.zeros((self.n_features, len(null) + len(constant)))
         basis[varying, : len(null)] = (null * self._per_scale[varying]).T
         basis[constant, len(null) + np.arange(len(constant))] = 1.0
-        self._null = np.linalg.qr(basis / np.linalg.norm(basis, axis=0))[0]
+        self._null = np.linalg.qr(basis)[0]
 
     def blocks(self, n_copies=1):
         """Pairs of a slice of rows and the rows of Z, (n, n_parameters)."""
