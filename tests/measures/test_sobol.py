@@ -367,6 +367,7 @@ def test_bars_of_two_parts():
     display = SobolImportance().fit(ishigami, X).plot()
     both = display.ax_.containers
     imp = SobolImportance().fit(ishigami, X)
+    np.testing.assert_array_equal(display.intervals, imp.result_.ends().T)
     order = np.argsort(-imp.total_, kind="stable")
     np.testing.assert_allclose([bar.get_width() for bar in both[0]], imp.total_[order])
     np.testing.assert_allclose(

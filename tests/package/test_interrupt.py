@@ -160,16 +160,18 @@ WORKS = {
 }
 
 
-@pytest.mark.parametrize("name", WORKS)
-def test_interrupted_refits_keep_what_a_stop_keeps(name):
+@pytest.mark.parametrize(
+    ("name", "after"), [*((name, 4) for name in WORKS), ("folds", 1), ("candidates", 1)]
+)
+def test_interrupted_refits_keep_what_a_stop_keeps(name, after):
     """The steps, rounds or whole folds that were done."""
     step, work = WORKS[name]
-    interrupted, stopped = interrupting(step, 4)
+    interrupted, stopped = interrupting(step, after)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ImportanceWarning)
         found = work(interrupted)
         np.testing.assert_array_equal(found, work(stopped))
-    assert str(caught[0].message).startswith("Interrupted after 4 of ")
+    assert str(caught[0].message).startswith(f"Interrupted after {after} of ")
 
 
 @pytest.mark.parametrize("name", ["forward", "null", "leave out"])

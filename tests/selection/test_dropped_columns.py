@@ -172,6 +172,16 @@ CASES = {
         columns([], [], [4, 0], behind=boosting(monotonic_cst=[1, 0, -1, 1, 0])),
         columns([], [], [3], behind=boosting(monotonic_cst=[1, -1, 1, 0])),
     ),
+    "one item for the one column of a step": lambda: (
+        make_pipeline(
+            ColumnTransformer([("x", PerColumn([3.0]), [2])], remainder="passthrough"),
+            Ridge(),
+        ),
+        make_pipeline(
+            ColumnTransformer([("x", PerColumn([3.0]), [1])], remainder="passthrough"),
+            Ridge(),
+        ),
+    ),
     "remainder": lambda: (
         make_pipeline(
             ColumnTransformer([("x", "drop", [2])], remainder=binned([4, 3, 5, 6])[0]),

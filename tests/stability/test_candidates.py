@@ -121,6 +121,11 @@ def test_two_copies_of_a_column():
     """A ridge uses both; either can go, both at once cannot."""
     random = np.random.default_rng(0)
     x, z, useless, noise = random.normal(size=(4, 200))
+    copies, y = np.column_stack([x, x]), 2 * x + noise
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}).fit(copies, y)
+    found = importance_across_candidates(search, copies, y)
+    assert found.dispensable.all()
+    assert found.dispensable_together.sum() == 1
     frame = pd.DataFrame({"a": x, "b": x, "z": z, "useless": useless})
     y = 2 * x + z + noise
     search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0]}).fit(frame, y)

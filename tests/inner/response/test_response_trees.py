@@ -49,6 +49,7 @@ from skvarimp._data.table import as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
 from skvarimp._response.probe import fast_response
+from skvarimp._response.steps import settled
 
 ONE_OF_EACH = {name.split()[0].strip(","): name for name in MODELS}.values()
 
@@ -321,6 +322,13 @@ def test_poisson_is_in_the_units_of_predict():
         moved = X.copy()
         moved[:, 0] = value
         np.testing.assert_allclose(average, model.predict(moved).mean(), rtol=1e-12)
+
+
+def test_rounding_does_not_move_shares_off_their_ends():
+    """What is nearly 0 or 1 becomes so; other shares stay as they are."""
+    shares = [-1e-17, 0.0, 1e-17, 0.1, 0.5, 0.9, 1 - 1e-16, 1.0, 1 + 3e-16]
+    found = settled(np.array(shares), 0.1)
+    assert found.tolist() == [0.0, 0.0, 0.0, 0.1, 0.5, 0.9, 1.0, 1.0, 1.0]
 
 
 def test_column_wise_steps_in_front():
