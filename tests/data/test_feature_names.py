@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from combinations import each
+from messages import says
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -72,7 +73,7 @@ def test_impurity_of_an_array_for_a_frame():
 def test_columns_in_another_order_are_refused(measure):
     """By scikit-learn, whose error is passed on."""
     model = LinearRegression().fit(X, Y)
-    with pytest.raises(ValueError, match="must be in the same order"):
+    with pytest.raises(ValueError, match=says("names … same order")):
         MEASURES[measure].fit(model, X[["c", "b", "a"]], Y)
 
 
@@ -95,9 +96,11 @@ PIPELINE = make_pipeline(CountVectorizer(), LogisticRegression()).fit(TEXTS, CLA
 def test_texts_are_told_to_be_vectorized_first(texts):
     """The message's own way out works."""
     for measure in (SensitivityImportance(), FIRMImportance(), PermutationImportance()):
-        with pytest.raises(ValueError, match=r"one text per row.*pipeline\[-1\]"):
+        with pytest.raises(
+            ValueError, match=says("X … got one text per row … pipeline[-1]")
+        ):
             measure.fit(PIPELINE, texts, CLASS)
-    with pytest.raises(ValueError, match="a frame as the list of its column names"):
+    with pytest.raises(ValueError, match=says("vectorizer … frame … `feature_names`")):
         SensitivityImportance().fit(PIPELINE, pd.DataFrame({"text": TEXTS}), CLASS)
 
 
@@ -127,11 +130,15 @@ def test_names_for_sparse_matrices_and_arrays():
 @pytest.mark.parametrize(
     ("data", "names", "message"),
     [
-        (X, ["a", "b", "c"], "X has column names of its own"),
-        (X.to_numpy(), ["a", "b"], "one string for each of the 3 columns"),
-        (X.to_numpy(), [1, 2, 3], "one string for each"),
-        (X.to_numpy(), "abc", "one string for each of the 3 columns of X, got 'abc'"),
-        (X.to_numpy(), 3, "one string for each of the 3 columns of X, got 3"),
+        (X, ["a", "b", "c"], says("`feature_names` … X … Leave `feature_names` out")),
+        (
+            X.to_numpy(),
+            ["a", "b"],
+            says("`feature_names` … 3 columns … got ['a', 'b']"),
+        ),
+        (X.to_numpy(), [1, 2, 3], says("`feature_names` … 3 columns … got [1, 2, 3]")),
+        (X.to_numpy(), "abc", says("`feature_names` … 3 columns … got 'abc'")),
+        (X.to_numpy(), 3, says("`feature_names` … 3 columns … got 3.")),
         (X.to_numpy(), ["a", "b", "a"], "the name 'a' more than once"),
     ],
 )

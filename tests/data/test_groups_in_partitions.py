@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from messages import says
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
@@ -109,8 +110,8 @@ def test_errors_of_groups_of_which_donors_are_a_sample():
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (GROUPS, "`groups` must be a Dask collection with the partitions of X"),
-        (in_parts(np.zeros(150)), "puts all rows into one group"),
+        (GROUPS, says("`groups` … got ndarray … dask.array.from_array")),
+        (in_parts(np.zeros(150)), says("`groups` … one group … Leave `groups` out")),
         (in_parts(np.where(np.arange(150) == 60, np.nan, 1.0)), "missing values"),
     ],
 )

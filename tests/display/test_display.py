@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from combinations import half
+from messages import says
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
@@ -235,7 +236,7 @@ def test_dots():
     np.testing.assert_array_equal(display.bars_.get_xdata(), table["importance"])
     ends = [s[:, 0] for s in display.errors_.lines[2][0].get_segments()]
     np.testing.assert_allclose(ends, table[["lower", "upper"]])
-    with pytest.raises(ValueError, match="`kind` must be one of"):
+    with pytest.raises(ValueError, match=says("`kind` … 'bars', 'dots' … got 'boxes'")):
         display.plot(kind="boxes")
 
 
@@ -492,7 +493,7 @@ def test_title_and_size(name):
     assert not any(title.overlaps(legend.get_window_extent()) for legend in legends)
     axes = getattr(drawn, "axes_", None)
     axes = axes if axes is not None else drawn.ax_
-    with pytest.raises(ValueError, match="`figsize` is the size of a figure"):
+    with pytest.raises(ValueError, match=says("`figsize` … `ax` … one of the two")):
         draw(ax=axes, figsize=(9.0, 7.0))
 
 
@@ -627,7 +628,7 @@ def test_pairs_of_many_features_are_bars():
     few = InteractionImportance(grid=2, features=range(12))
     few.fit(lambda Z: Z[:, 0] * Z[:, 1], rows)
     assert isinstance(few.plot(), MatrixDisplay)
-    with pytest.raises(ValueError, match="`kind` must be one of"):
+    with pytest.raises(ValueError, match=says("`kind` … 'bars', 'dots' … got 'boxes'")):
         imp.plot(kind="dots")
 
 

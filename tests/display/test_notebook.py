@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pandas as pd
+from notebook_bars import bars_behind
 from sklearn.linear_model import Ridge
 
 from skvarimp import (
@@ -14,6 +15,7 @@ from skvarimp import (
     leave_out_importances,
     null_importances,
 )
+from skvarimp._display.html import bars
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "<b>bold</b>", "noise"])
@@ -73,19 +75,25 @@ def test_an_unfitted_importance_shows_its_parameters():
     assert "track" not in page
 
 
-def test_the_longest_bar_is_the_largest_importance():
-    """Bars and intervals lie inside their track, whatever the signs."""
-    fitted = SensitivityImportance().fit(MODEL, X, y)
-    fitted.result_.importances = np.array([-0.5, 1.0, np.nan])
+def test_places_of_bars_and_lines():
+    """In percent of the track, from the lowest end to the highest finite one.
 
-    page = html(fitted)
-
-    bars = re.findall(r'"bar" style="left: ([\d.]+)%; width: ([\d.]+)%', page)
-    (left, first), (_, second) = sorted(bars, key=lambda bar: float(bar[0]) > 0)
-    assert float(left) < 50
-    assert float(second) > 1.5 * float(first)
-    spans = re.findall(r'style="left: ([\d.]+)%; width: ([\d.]+)%', page)
-    assert all(float(a) + float(b) <= 100.1 for a, b in spans)
+    Two columns of bars have one scale. An infinite bar ends where the track does.
+    """
+    values = np.array([[-0.5, 1.0], [np.nan, np.inf]])
+    lower = np.array([[-1.0, 0.5], [np.nan, np.nan]])
+    column = bars("", values, lower, lower + 1.0, ["one", "other"])
+    places = [
+        re.findall(r'"(\w+)" style="left: (.*?)%; width: (.*?)%"', column.cells(e))
+        for e in (0, 1)
+    ]
+    assert places[0] == [
+        ("bar", "20.0", "20.0"),
+        ("interval", "0.0", "40.0"),
+        ("bar", "40.0", "40.0"),
+        ("interval", "60.0", "40.0"),
+    ]
+    assert places[1] == [("bar", "40.0", "60.0")]
 
 
 def test_only_the_first_features_of_many_are_shown():
@@ -113,13 +121,13 @@ def test_a_comparison_shows_one_row_per_feature_and_a_bar_column_per_model():
     assert [row.count('class="track"') for row in rows] == [2, 2, 2]
     assert "a&lt;</th>" in page
     assert "relative mean change of the prediction" in page
-    first, second = re.findall(r'"bar" style="left: [\d.]+%; width: ([\d.]+)%', rows[0])
-    assert abs(float(second) - 0.5 * float(first)) < 0.2
-    for row, name in zip(rows, compared.features):
+    (drawn,) = bars_behind(compared).values()
+    for e, (row, name) in enumerate(zip(rows, compared.features)):
         numbers = [float(cell) for cell in re.findall(r"<td>([\d.]+)</td>", row)]
         found = compared.results.values()
         shown = [one.importances[one.features.index(name)] for one in found]
         np.testing.assert_allclose(numbers, shown, atol=5e-4)
+        assert drawn[0, e].tolist() == shown
 
 
 def test_refits_show_the_spread_of_the_folds():
@@ -129,12 +137,10 @@ def test_refits_show_the_spread_of_the_folds():
     page, table = folds._repr_html_(), folds.to_frame()
 
     row = re.findall(r"<tr><td title.*?</tr>", page)[0]
-    spans = re.findall(r"left: ([\d.]+)%; width: ([\d.]+)%", row)
-    bar, line = ([float(number) for number in span] for span in spans)
-    first = table.iloc[0]
-    share = (first["highest"] - first["lowest"]) / first["importance"]
-    assert abs(line[1] - bar[1] * share) < 0.1 * (1 + share)
-    assert f"<td>{first['best_rank']:g}</td>" in row
+    assert f"<td>{table['best_rank'].iloc[0]:g}</td>" in row
+    shown = table.set_index("feature").loc[folds.features]
+    (drawn,) = bars_behind(folds).values()
+    np.testing.assert_array_equal(drawn.T, shown[["importance", "lowest", "highest"]])
 
 
 def test_null_importances_show_p_values_and_the_band():
@@ -149,7 +155,9 @@ def test_null_importances_show_p_values_and_the_band():
         assert f"<td>{feature['p_value']:.3f}</td>" in row
         assert f"<td>{feature['familywise_p_value']:.3f}</td>" in row
     assert "9 shuffled targets" in page
-    assert page.count('class="interval"') == 3
+    (drawn,) = bars_behind(null).values()
+    band = np.quantile(null.null, [0.025, 0.975], axis=0)
+    np.testing.assert_array_equal(drawn, [null.importances, *band])
 
 
 def test_a_selector_shows_what_it_kept():
@@ -179,8 +187,6 @@ def test_what_is_lost_without_an_feature_is_a_table_with_intervals():
         cells = re.findall(r"<td>(-?[\d.]+)</td>", row)
         for cell, name in zip(cells, ["importance", "standard_error", "p_value"]):
             assert cell == f"{feature[name]:.{len(cell.partition('.')[2])}f}"
-        spans = re.findall(r"left: ([\d.]+)%; width: ([\d.]+)%", row)
-        bar, interval = ([float(number) for number in span] for span in spans)
-        # both on one scale, and rounded to 0.1% of the track
-        width = (feature["upper"] - feature["lower"]) / abs(feature["importance"])
-        assert abs(interval[1] - bar[1] * width) <= 0.05 * (1 + width) + 1e-9
+    shown = table.set_index("feature").loc[found.features]
+    (drawn,) = bars_behind(found).values()
+    np.testing.assert_array_equal(drawn.T, shown[["importance", "lower", "upper"]])

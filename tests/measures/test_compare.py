@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from messages import says
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -109,7 +110,9 @@ def test_one_number_for_all_features_is_refused():
         raise AssertionError("was called")
 
     measures = [SensitivityImportance(), InteractionImportance(statistic="h_total")]
-    with pytest.raises(ValueError, match="one number for all features"):
+    with pytest.raises(
+        ValueError, match=says("`measures` … got statistic='h_total' … 'h_overall'")
+    ):
         compare_importances(model, np.eye(3), [0.0, 1.0, 2.0], measures)
 
 

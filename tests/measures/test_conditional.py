@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from combinations import each, half
 from literal import standard_error
+from messages import says
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -599,15 +600,21 @@ def test_measures_with_and_without_condition_share_a_comparison():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"conditional": np.zeros(3)}, r"one label per row of X, shape \(90,\), got"),
+        ({"conditional": np.zeros(3)}, says("`conditional` … (90,) … (3,)")),
         (
             {"conditional": {"b": LABELS}},
-            "names 'b', which is not among the 4 features",
+            says("`conditional` … 'b' … 4 features"),
         ),
-        ({"conditional": {"x0": LABELS[:5]}}, "of 'x0' must hold one label per row"),
+        ({"conditional": {"x0": LABELS[:5]}}, says("`conditional` … 'x0' … (5,)")),
         ({"conditional": "groups"}, "'conditional' parameter of"),
-        ({"conditional": LABELS, "rows": "oob"}, "cannot be combined with rows"),
-        ({"conditional": LABELS, "grid": [0.0, 1.0]}, "`grid` gives values of its own"),
+        (
+            {"conditional": LABELS, "rows": "oob"},
+            says("`conditional` … rows='oob' … Leave one out"),
+        ),
+        (
+            {"conditional": LABELS, "grid": [0.0, 1.0]},
+            says("`conditional` … `grid` … grid='all'"),
+        ),
     ],
 )
 def test_bad_conditions_are_refused(parameters, message):

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from literal_weights import regression_data
+from messages import says
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -171,5 +172,5 @@ def test_bad_networks():
         olden.fit(deep, X)
     deep.coefs_ = deep.coefs_[1:]
     deep.coefs_[0] = np.ones((3, 1))
-    with pytest.raises(ValueError, match="do not lead from 2 columns"):
+    with pytest.raises(ValueError, match=says("`coefs_` … 2 columns … (3, 1), (2, 1)")):
         olden.fit(deep, X)

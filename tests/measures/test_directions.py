@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from combinations import each
+from messages import says
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -421,7 +422,7 @@ def test_signed_effects_are_drawn():
     other = RowsDisplay.from_importance(imp, X, what="importance")
     assert other.ax_.get_xlabel() == "importance of the row"
     assert all(np.all(marks.get_offsets()[:, 0] >= 0) for marks in other.points_)
-    with pytest.raises(ValueError, match="`what` must be one of"):
+    with pytest.raises(ValueError, match=says("`what` … got 'both'")):
         RowsDisplay.from_importance(imp, X, what="both")
     classes = np.digitize(Y, [-1, 1])
     three = LogisticRegression().fit(X, classes)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from messages import says
 from own_reduction import SquaredPairs
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
@@ -89,7 +90,7 @@ def test_a_new_reader():
     assert measure.response_path_ == "linear"
     register_reader(Tariff, None)
     assert "black box" in measure.fit(model, X).response_path_
-    with pytest.raises(TypeError, match="must be a type"):
+    with pytest.raises(TypeError, match=says("`kind` … got Tariff() … the class")):
         register_reader(model, read_tariff)
     with pytest.raises(TypeError, match="function"):
         register_reader(Tariff, "read_tariff")

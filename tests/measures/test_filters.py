@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from messages import says
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse, stats
 from sklearn.feature_selection import SelectKBest, f_classif
@@ -214,13 +215,16 @@ def test_missing_level_is_refused():
         (lambda X, y: lowess_r2(X, y, n_iter=-1), "'n_iter' parameter .* Got -1"),
         (lambda X, y: lowess_r2(X, y, n_fits=1), "'n_fits' parameter .* Got 1"),
         (lambda X, y: lowess_r2(X, np.ones(6)), "y is constant"),
-        (lambda X, y: lowess_r2(X, list("ababab")), "y must hold numbers"),
-        (lambda X, y: auc(X, np.ones(6)), "at least two classes"),
+        (
+            lambda X, y: lowess_r2(X, list("ababab")),
+            says("y … numbers, got labels … group_statistic"),
+        ),
+        (lambda X, y: auc(X, np.ones(6)), says("y … two classes, got [")),
         (lambda X, y: auc(X, y + 0.5 * y), "Unknown label type: continuous"),
         (lambda X, y: auc(X, None), "y is needed"),
         (lambda X, y: auc(X, y[:4]), "y has 4 rows"),
         (lambda X, y: auc(X, np.c_[y, y]), "y must be 1-dimensional"),
-        (lambda X, y: auc(X[:1], y[:1]), "at least two classes"),
+        (lambda X, y: auc(X[:1], y[:1]), says("y … two classes, got [")),
         (lambda X, y: auc(X * np.inf, y), "infinity"),
         (lambda X, y: auc(np.array([["a"]] * 6), y), r"columns \['x0'\] do not"),
         (

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from combinations import each, half
+from messages import says
 from roundoff import roundoff
 from scipy import sparse
 from scipy.stats import t as student
@@ -256,10 +257,10 @@ def test_degrees_of_freedom():
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (GROUPS[:5], r"`groups` must have one label per row of X, shape \(90,\)"),
+        (GROUPS[:5], says("`groups` … (90,) … (5,)")),
         (np.where(GROUPS == "a", None, GROUPS), "`groups` holds missing values"),
-        (np.zeros(N), "puts all rows into one group"),
-        (np.where(np.arange(N) == 3, "a", "b"), "puts all rows into one group"),
+        (np.zeros(N), says("one group … Leave `groups` out")),
+        (np.where(np.arange(N) == 3, "a", "b"), says("one group … Leave `groups` out")),
     ],
 )
 def test_bad_groups(groups, message):
@@ -328,7 +329,9 @@ def test_comparisons_follow():
     ).to_frame()
     assert np.all(cohort["importance"] == without["importance"])
     assert np.all(cohort["standard_error"] != without["standard_error"])
-    with pytest.warns(ImportanceWarning, match="Cohorts of one group"):
+    with pytest.warns(
+        ImportanceWarning, match=says("one group … 'one' … together with other rows")
+    ):
         one = importance_by_cohort(
             first, np.where(GROUPS == "a", "one", "two")
         ).to_frame()
@@ -356,7 +359,7 @@ def test_same_groups_in_different_rows():
     assert paired.max() < 1e-3 * apart.max()
     for groups in (None, np.arange(N) % 30):
         changed = clone(imp).fit(product, X, groups=groups)
-        with pytest.raises(ValueError, match="same rows with different groups"):
+        with pytest.raises(ValueError, match=says("same rows … the same `groups`")):
             importance_difference(first, changed).to_frame()
     renamed = clone(imp).fit(product, X, groups=[f"z{ord(g)}" for g in GROUPS])
     assert importance_difference(first, renamed).to_frame()["standard_error"].max() == 0

@@ -11,6 +11,7 @@ from combinations import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_surrogates import literal_importances
+from messages import says
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import (
@@ -314,22 +315,22 @@ def test_wrong_training_data_is_an_error():
     tree = DecisionTreeRegressor(max_depth=5, random_state=0).fit(X, y)
     measure = ImpurityImportance(surrogates=True)
     moved = X + 0.01
-    with pytest.raises(ValueError, match="X is not the training data"):
+    with pytest.raises(ValueError, match=says("X … training data … was fitted with")):
         measure.fit(tree, moved, y)
-    with pytest.raises(ValueError, match="X is not the training data"):
+    with pytest.raises(ValueError, match=says("X … training data … was fitted with")):
         measure.fit(tree, X[:-1], y[:-1])
-    with pytest.raises(ValueError, match="X is not the training data"):
+    with pytest.raises(ValueError, match=says("X … training data … was fitted with")):
         measure.fit(tree, X, y, sample_weight=np.linspace(1, 2, len(y)))
-    with pytest.raises(ValueError, match="y is not the training target"):
+    with pytest.raises(ValueError, match=says("y … training target … was fitted with")):
         measure.fit(tree, X, y[::-1])
     with pytest.raises(ValueError, match="149 rows"):
         measure.fit(tree, X, y[:-1])
     forest = RandomForestRegressor(3, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="X is not the training data"):
+    with pytest.raises(ValueError, match=says("X … training data … was fitted with")):
         measure.fit(forest, X[::-1], y[::-1])
     with pytest.raises(ValueError, match="149 rows"):
         measure.fit(forest, X[:-1], y[:-1])
-    with pytest.raises(ValueError, match="label 7, which is not among"):
+    with pytest.raises(ValueError, match=says("y … label 7 … [0, 1, 2]")):
         measure.fit(STUMP, IRIS, np.where(SPECIES == 2, 7, SPECIES))
     with pytest.raises(ValueError, match="y has 2 columns"):
         measure.fit(STUMP, IRIS, np.column_stack([SPECIES, SPECIES]))
@@ -347,9 +348,9 @@ def test_rounding_of_the_training_target_is_relative_to_its_size(size):
     tree.fit(X, y, sample_weight=weight)
     measure = ImpurityImportance(surrogates=1)
     measure.fit(tree, X, y, sample_weight=weight)
-    with pytest.raises(ValueError, match="y is not the training target"):
+    with pytest.raises(ValueError, match=says("y … training target … was fitted with")):
         measure.fit(tree, X, y * (1 + 1e-6), sample_weight=weight)
-    with pytest.raises(ValueError, match="X is not the training data"):
+    with pytest.raises(ValueError, match=says("X … training data … was fitted with")):
         measure.fit(tree, X, y, sample_weight=weight * (1 + 1e-6))
 
 
@@ -368,10 +369,10 @@ def test_training_data_of_a_full_grown_tree_is_checked(criterion):
     forest = RandomForestClassifier(3, random_state=0).fit(X, classes)
     measure = ImpurityImportance(criterion="deviance")
     measure.fit(forest, X, classes)
-    with pytest.raises(ValueError, match="y is not the training target"):
+    with pytest.raises(ValueError, match=says("y … training target … was fitted with")):
         measure.fit(forest, X, 1 - classes)
     rpart = ImpurityImportance(surrogates=1, convention="rpart")
-    with pytest.raises(ValueError, match="y is not the training target"):
+    with pytest.raises(ValueError, match=says("y … training target … was fitted with")):
         rpart.fit(forest, X, classes[::-1])
 
 

@@ -18,6 +18,7 @@ from literal_loss_decrease import (
     of_sklearn,
     of_xgboost,
 )
+from messages import says
 from roundoff import roundoff
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -610,17 +611,19 @@ FOREST = RandomForestRegressor(**FEW).fit(X[OLD], NUMBERS[OLD])
     ("options", "model", "data", "error", "match"),
     [
         ({"rows": "unseen"}, FOREST, (X, None), ValueError, "got y=None"),
-        ({"rows": "oob"}, FOREST, (None, None), ValueError, "needs X and y"),
+        ({"rows": "oob"}, FOREST, (None, None), ValueError,
+         says("rows='oob' … X and y, got X=None")),
         ({"rows": "unseen", "criterion": "mse"}, FOREST, (X, NUMBERS), ValueError,
          "`criterion` is for rows='training'"),
         ({"rows": "oob", "surrogates": True}, FOREST, (X, NUMBERS), ValueError,
          "`surrogates` is for"),
         ({"keep_rows": True}, FOREST, (X, NUMBERS), ValueError, "keep_rows=True needs"),
-        ({"rows": "oob"}, FOREST, (X, NUMBERS), ValueError, "not the training data"),
+        ({"rows": "oob"}, FOREST, (X, NUMBERS), ValueError,
+         says("X … training data … the estimator was fitted with")),
         ({"rows": "oob"}, FOREST, (X[OLD][::-1], NUMBERS[OLD]), ValueError,
-         "not the training data"),
+         says("X … training data … the estimator was fitted with")),
         ({"rows": "oob"}, DecisionTreeRegressor().fit(X, NUMBERS), (X, NUMBERS),
-         ValueError, "needs a forest or bagging"),
+         ValueError, says("rows='oob' … got DecisionTreeRegressor … rows='unseen'")),
         ({"rows": "oob"}, ExtraTreesRegressor(**FEW).fit(X, NUMBERS), (X, NUMBERS),
          ValueError, "needs bootstrap=True"),
         ({"rows": "unseen"}, Ridge().fit(X[:, :1], NUMBERS), (X[:, :1], NUMBERS),

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from combinations import each, half
+from messages import says
 from roundoff import roundoff
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1
@@ -500,7 +501,7 @@ def test_bad_input():
 def test_unknown_categorical_features(model, statistic):
     """Refused whether or not the numbers depend on them."""
     imp = InteractionImportance(statistic=statistic, categorical_features=[9])
-    with pytest.raises(ValueError, match="Feature 9 is not among the 5"):
+    with pytest.raises(ValueError, match=says("Feature 9 … 5 features … 0 to 4")):
         imp.fit(model, X)
 
 

@@ -1,10 +1,9 @@
 """One fit, one interval: every table and picture of a fit shows the same ends."""
 
-import re
-
 import numpy as np
 import pytest
 from combinations import each, half
+from notebook_bars import bars_behind
 from scipy import sparse
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, Ridge
@@ -89,14 +88,13 @@ def test_one_fit_one_interval(how, weighted):
 
         plt.close("all")
 
-        for page in (measure._repr_html_(), compared._repr_html_()):
-            shown = re.findall(r'"interval" style="left: (.*?)%; width: (.*?)%"', page)
-            left, width = np.array(shown, dtype=float)[np.argsort(names)].T
-            reach = max(expected.max(), 0.0) - min(expected.min(), 0.0)
-            low = 100 * (expected[:, 0] - min(expected.min(), 0.0)) / reach
-            np.testing.assert_allclose(left, low, atol=0.051)  # of one printed digit
-            span = 100 * (expected[:, 1] - expected[:, 0]) / reach
-            np.testing.assert_allclose(width, span, atol=0.051)
+        for shown, order in (
+            (measure, measure.features_),
+            (compared, compared.features),
+        ):
+            (numbers,) = bars_behind(shown).values()
+            found = numbers[1:].reshape(2, 3)[:, np.argsort(order)].T
+            np.testing.assert_allclose(found, expected, **close)
 
     ranks, importances = rank_intervals(keeping).to_frame(), keeping.to_frame()
     assert ranks["importance"].tolist() == importances["importance"].tolist()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from callback_recorder import Recorder
 from combinations import each
+from messages import says
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
@@ -220,7 +221,9 @@ def test_errors_say_how_many_rows_it_takes():
             imp.fit(model, X)
     assert model.rows <= 100
     imp = SensitivityImportance(scale=None, estimation="exact", max_evaluations=10_000)
-    with pytest.raises(ValueError, match="needs predictions of up to 59400 moved rows"):
+    with pytest.raises(
+        ValueError, match=says("estimation='exact' … 59400 … estimation='sampled'")
+    ):
         imp.fit(model, X)
     imp.set_params(max_evaluations=59_500).fit(model, X)
     for wrong in (0, 2.5, "many"):
@@ -500,7 +503,9 @@ def test_exact_shares_within_a_limit():
         assert model.rows <= most
     imp.set_params(estimation="exact")
     model.rows = 0
-    with pytest.raises(ValueError, match="estimation='exact' needs predictions of up"):
+    with pytest.raises(
+        ValueError, match=says("estimation='exact' … estimation='sampled'")
+    ):
         imp.fit(model, few)
     assert model.rows == 100
     imp.set_params(estimation="sampled", max_evaluations=400)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from literal_permutation import FOREST, LOGISTIC, THREE, TREES, TWO, WEIGHTS, X, Y
+from messages import says
 from roundoff import roundoff
 from sklearn import metrics
 from sklearn.base import BaseEstimator, clone
@@ -273,12 +274,15 @@ def test_totals_and_largest_errors_have_no_standard_error():
     """
     y = Perfect().predict(X)
     imp = PermutationImportance(scoring="neg_max_error", random_state=0)
-    with pytest.warns(UserWarning, match="does not depend on how often single rows"):
+    with pytest.warns(
+        UserWarning,
+        match=says("scoring='neg_max_error' … standard errors … largest error"),
+    ):
         imp.fit(Perfect().fit(X, y), X, y)
     assert imp.importances_[0] > 1
     assert imp.standard_errors_ is None
     assert np.isnan(imp.to_frame()["standard_error"]).all()
-    with pytest.raises(ValueError, match="depends on how often rows count"):
+    with pytest.raises(ValueError, match=says("how often rows count … use `loss`")):
         imp.interval()
     imp.set_params(scoring=lambda m, X, y: -np.abs(m.predict(X) - y).sum())
     assert imp.fit(Perfect().fit(X, y), X, y).standard_errors_ is None
@@ -369,7 +373,12 @@ def test_scorers_without_errors_say_why():
     imp.fit(FOREST, X, Y)
     assert imp.standard_errors_ is None
     for ask in (imp.interval, lambda: rank_intervals(imp).to_frame()):
-        with pytest.raises(ValueError, match=r"looks at predictions only.*`loss`"):
+        with pytest.raises(
+            ValueError,
+            match=says(
+                "PermutationImportance … scorer … predictions only … use `loss`"
+            ),
+        ):
             ask()
 
 
@@ -396,7 +405,9 @@ def test_medians_have_no_standard_error(scoring, seed):
         imp.fit(model, rows, y)
     assert imp.standard_errors_ is None
     assert imp.importances_[0] > 0
-    with pytest.raises(ValueError, match="A scorer has errors if"):
+    with pytest.raises(
+        ValueError, match=says("standard errors … A scorer … use `loss`")
+    ):
         imp.interval()
 
 
@@ -452,9 +463,12 @@ def test_ranks_and_differences_from_the_samples():
     np.testing.assert_allclose(found, np.column_stack([expected, drawn]))
     by_loss = PermutationImportance(keep_rows=True, random_state=0)
     by_loss.fit(CLASSIFIER, X, y)
-    with pytest.raises(ValueError, match="one by a loss and the other by a scorer"):
+    with pytest.raises(ValueError, match=says("loss … scorer … bootstrap … `scoring`")):
         importance_difference(first, by_loss).to_frame()
-    with pytest.raises(ValueError, match="not a mean over rows"):
+    with pytest.raises(
+        ValueError,
+        match=says("PermutationImportance … cohorts … importance_difference"),
+    ):
         importance_by_cohort(first, np.arange(len(X)) % 2).to_frame()
 
 

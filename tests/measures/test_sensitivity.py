@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from messages import says
 from roundoff import roundoff
 from scipy import sparse
 from sklearn.base import clone
@@ -319,7 +320,7 @@ def test_bad_parameters(parameters, error, message):
 def test_sparse_refused_by_the_model_is_the_models_own_error():
     """The model is called with X's own container."""
     model = HistGradientBoostingRegressor(max_iter=2).fit(X, Y)
-    with pytest.raises(TypeError, match="Sparse data was passed"):
+    with pytest.raises(TypeError, match=says("Sparse … X … toarray()")):
         SensitivityImportance(scale=None).fit(model, sparse.csr_array(X))
     S = sparse.csr_array(np.where(np.abs(X) > 1, X, 0))
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(S, Y > 0)

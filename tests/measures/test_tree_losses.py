@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from messages import says
 from scipy.special import expit, huber, log_softmax, pseudo_huber, xlogy
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -271,5 +272,5 @@ def test_a_library_ends_where_its_residuals_add_up_to_0(name):
 
 def test_unknown_losses():
     """They are refused by name."""
-    with pytest.raises(NotReadable, match="the loss hinge are not known"):
+    with pytest.raises(NotReadable, match=says("residuals … hinge")):
         TreeLoss("hinge")

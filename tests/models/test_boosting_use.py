@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from boosting_checks import declined, fitted, library_of
 from boosting_models import CASES, CAT, LGBM, XGB, data, frame, half_zeros, three, two
+from messages import says
 from scipy.sparse import csr_array
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import VotingRegressor
@@ -120,7 +121,9 @@ def test_a_version_that_writes_otherwise(monkeypatch):
     del content["learner"]["gradient_booster"]["model"]["tree_info"]
     changed = json.dumps(content).encode()
     monkeypatch.setattr(xgb.Booster, "save_raw", lambda *_: bytearray(changed))
-    with pytest.warns(ResponseWarning, match="could not be read"):
+    with pytest.warns(
+        ResponseWarning, match=says("XGBRegressor … KeyError … black box")
+    ):
         measure = SensitivityImportance(estimation="exact").fit(model, X, y)
     assert "reading it failed: KeyError: 'tree_info'" in measure.response_path_
     np.testing.assert_allclose(

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from messages import says
 from scipy import sparse
 from sklearn.datasets import load_diabetes
 from sklearn.decomposition import PCA
@@ -62,7 +63,10 @@ MEASURES_OF_Y = {
 @pytest.mark.parametrize("measure", MEASURES_OF_Y)
 def test_dates_are_no_target(measure):
     """NumPy counts them as nanoseconds: all importances would be next to 0."""
-    with pytest.raises(ValueError, match="y must hold numbers or labels, got dates"):
+    with pytest.raises(
+        ValueError,
+        match=says("y … numbers or labels, got dates or times … Make them numbers"),
+    ):
         MEASURES_OF_Y[measure](DATES)
 
 
@@ -72,7 +76,7 @@ def test_missing_targets(measure, missing):
     """An object array hides them from NumPy's own check."""
     y = Y.astype(object)
     y.iloc[3] = missing
-    with pytest.raises(ValueError, match="y has missing labels or numbers"):
+    with pytest.raises(ValueError, match=says("y … missing … Leave those rows out")):
         MEASURES_OF_Y[measure](y)
 
 
@@ -126,7 +130,7 @@ PLOTS = {
 def test_axes_that_are_none(plot, ax):
     """A figure or a number is no Axes."""
     ax = Figure() if ax == "figure" else ax
-    with pytest.raises(TypeError, match="must be matplotlib Axes, got"):
+    with pytest.raises(TypeError, match=says("`ax` … Leave it out")):
         PLOTS[plot](ax)
 
 
@@ -161,7 +165,7 @@ MISUSES = {
     "selector of a string": (
         lambda: BackwardEliminationSelector("ridge").fit(X, Y),
         TypeError,
-        r"`estimator` must be an estimator with a `fit` method, .* got 'ridge'",
+        says("`estimator` … `fit` … got 'ridge' … `fit`"),
     ),
     "selector of a class": (
         lambda: BackwardEliminationSelector(Ridge).fit(X, Y),
@@ -187,24 +191,24 @@ MISUSES = {
     "labels for surrogates of a regression": (
         lambda: ImpurityImportance(surrogates=True).fit(TREE, X, Y.astype(str) + "a"),
         ValueError,
-        "y must hold numbers, got labels",
+        says("y … numbers … got labels … training target"),
     ),
     "labels for unseen rows of a regression": (
         lambda: ImpurityImportance(rows="unseen").fit(TREE, X, Y.astype(str) + "a"),
         ValueError,
-        "y must hold numbers, got labels",
+        says("y … numbers … got labels … the trees predict"),
     ),
     "out-of-bag impurity of dates": (
         lambda: AllRelevantSelector(RandomForestRegressor(5), max_iter=2).fit(
             pd.DataFrame({"day": DATES}), Y
         ),
         ValueError,
-        "a column that trees split on holds no numbers. Use PermutationImportance",
+        says("RandomForestRegressor … no numbers … PermutationImportance"),
     ),
     "ragged weights": (
         lambda: SensitivityImportance().fit(TREE, X, Y, sample_weight=[1.0, [2.0]]),
         ValueError,
-        "`sample_weight` must be finite numbers",
+        says("`sample_weight` … finite"),
     ),
     "columns of a selector's measure": (
         lambda: AllRelevantSelector(
@@ -216,30 +220,30 @@ MISUSES = {
     "negative weights": (
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y, sample_weight=-Y),
         ValueError,
-        "`sample_weight` must be non-negative",
+        says("`sample_weight` … non-negative"),
     ),
     "weights all 0": (
         lambda: BackwardEliminationSelector(Ridge()).fit(X, Y, sample_weight=0 * Y),
         ValueError,
-        "`sample_weight` is 0 everywhere",
+        says("`sample_weight` … 0 everywhere"),
     ),
     "no y": (
         lambda: importance_across_folds(Ridge(), X, None, SensitivityImportance()),
         ValueError,
-        "y is required: Ridge is refitted and learns from it",
+        says("y … required … Ridge"),
     ),
     # splits
     "numbers for splits": (
         lambda: BackwardEliminationSelector(Ridge(), cv=[1, 2]).fit(X, Y),
         ValueError,
-        "`cv` must give the positions of training and held-out rows",
+        says("`cv` … positions of training and held-out rows"),
     ),
     "half a split": (
         lambda: importance_across_folds(
             Ridge(), X, Y, SensitivityImportance(), [[[0]]]
         ),
         ValueError,
-        "`cv` must give the positions of training and held-out rows",
+        says("`cv` … positions of training and held-out rows"),
     ),
     # scorers
     "unknown scorer of a selector": (
@@ -255,45 +259,45 @@ MISUSES = {
     "functions in a list": (
         lambda: PermutationImportance(scoring=["r2", max]).fit(LINEAR, X, Y),
         ValueError,
-        "`scoring` as a list holds names of scorers.*Use a dict",
+        says("`scoring` … list … got ['r2', … Use a dict"),
     ),
     "no scorer": (
         lambda: PermutationImportance(scoring=[]).fit(LINEAR, X, Y),
         ValueError,
-        r"`scoring` must hold at least one scorer, got \[\]",
+        says("`scoring` … one scorer … got []"),
     ),
     "no scorers but numbers": (
         lambda: PermutationImportance(scoring={"a": 1}).fit(LINEAR, X, Y),
         ValueError,
-        "`scoring` as a dict holds names and scorers.*got 'a': 1",
+        says("`scoring` … dict … got 'a': 1"),
     ),
     "scorer of classes": (
         lambda: PermutationImportance(scoring="accuracy").fit(LINEAR, X, Y),
         ValueError,
-        "scoring='accuracy' failed: Classification metrics can't handle a mix of",
+        says("scoring='accuracy' … Classification … continuous"),
     ),
     # the order of arguments, and what is checked before any model is asked
     "no model to compare": (
         lambda: compare_importances(X, Y),
         TypeError,
-        r"The order is compare_importances\(estimators, X, y\)",
+        says("compare_importances(estimators, X, y)"),
     ),
     "class of a model": (
         lambda: PermutationImportance().fit(Ridge, X, Y),
         TypeError,
-        "got the class Ridge. Make an instance and fit it first",
+        says("`estimator` … got the class Ridge … fit it first"),
     ),
     "second model unfitted": (
         lambda: compare_importances([must_not_be_asked, Ridge()], X, Y),
         NotFittedError,
-        "This Ridge instance is not fitted yet",
+        says("Ridge … not fitted"),
     ),
     # what reads one model
     **{
         f"{type(measure).__name__} of a pipeline": (
             partial(measure.fit, MIXING, X, Y),
             TypeError,
-            r"got a Pipeline whose steps mix columns: PCA is not .* Pass the last step",
+            says("got a Pipeline … mix columns … PCA … pipeline[-1]"),
         )
         for measure in (CoefficientImportance(), ImpurityImportance())
     },
@@ -301,35 +305,35 @@ MISUSES = {
     "unknown letter": (
         lambda: OligomerWeights({1: np.eye(3, 4)}).weights_of("N"),
         ValueError,
-        "`oligomer` has 'N' at position 0, which is not in the alphabet 'ACGT'",
+        says("`oligomer` … 'N' at position 0 … 'ACGT'"),
     ),
     # functions and columns
     "set of columns": (
         lambda: SensitivityImportance(features={"age", "bmi"}).fit(LINEAR, X, Y),
         TypeError,
-        "`features` must be in an order, in a list or a dict, got {",
+        says("`features` … order … got { … features=[name]"),
     ),
     "mask of columns": (
         lambda: SensitivityImportance(features=X.columns == "age").fit(LINEAR, X, Y),
         TypeError,
-        r"for a mask pass np.flatnonzero\(mask\)",
+        says("`features` … np.flatnonzero(mask) … got"),
     ),
     "level as a number": (
         lambda: SensitivityImportance(grid={"old": [0.5]}, scale=None).fit(
             lambda X: X["old"].to_numpy(float), pd.DataFrame({"old": [True, False]})
         ),
         ValueError,
-        r"does not occur in X; levels are \[False, True\]",
+        says("'old' … 0.5 … levels are [False, True]"),
     ),
     "feature function as a class": (
         lambda: FIRMImportance(feature_functions=[Step]).fit(LINEAR, X),
         TypeError,
-        "`feature_functions` takes callables .* Make an instance",
+        says("`feature_functions` … callables … Make an instance"),
     ),
     "no derivative": (
         lambda: DerivativeImportance().fit(TREE, X),
         ValueError,
-        "DerivativeImportance finds no derivative: the prediction of",
+        says("DerivativeImportance … no derivative … SensitivityImportance"),
     ),
     "columns that a filter names": (
         lambda: FilterImportance(score_func=partial(lowess_r2, frac=0.5)).fit(

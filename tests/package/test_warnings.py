@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from messages import says
 from sklearn.base import clone
 from sklearn.svm import SVR
 
@@ -25,7 +26,7 @@ def test_a_response_that_fails_its_probe_is_not_used_and_warns_once():
     """The importances are those of the model itself; the line is the user's."""
     machine = stale()
     measure = skvarimp.SensitivityImportance(contrast="observed", estimation="exact")
-    with pytest.warns(ResponseWarning, match="slower black box is used") as caught:
+    with pytest.warns(ResponseWarning, match=says("SVR … slower black box")) as caught:
         found = clone(measure).fit(machine, X, Y)
     assert [warning.filename for warning in caught] == [__file__]
     assert "failed its probe" in found.response_path_

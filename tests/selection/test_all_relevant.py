@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from callback_recorder import Recorder
+from messages import says
 from scipy import sparse, stats
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -367,14 +368,26 @@ def test_callbacks():
     ("given", "error", "message"),
     [
         (dict(estimator=Ridge), TypeError, "`estimator`"),
-        (dict(measure=SensitivityImportance), TypeError, "must be an instance"),
+        (
+            dict(measure=SensitivityImportance),
+            TypeError,
+            says("`measure` … the class … SensitivityImportance()"),
+        ),
         (
             dict(measure=SensitivityImportance(features=[0])),
             ValueError,
             "features=None",
         ),
-        (dict(measure=InteractionImportance()), TypeError, "does not give one"),
-        (dict(measure=lambda model, X, y: 1.0), ValueError, "one number for each"),
+        (
+            dict(measure=InteractionImportance()),
+            TypeError,
+            says("InteractionImportance … one number per column … 'h_overall'"),
+        ),
+        (
+            dict(measure=lambda model, X, y: 1.0),
+            ValueError,
+            says("measure … 16 columns, got shape ()"),
+        ),
         (dict(alpha=0.0), ValueError, "'alpha'"),
         (dict(max_iter=0), ValueError, "'max_iter'"),
         (dict(n_iter_no_change=0), ValueError, "'n_iter_no_change'"),

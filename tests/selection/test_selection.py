@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from callback_recorder import Recorder
 from combinations import BACKENDS, pairwise
+from messages import says
 from selection_data import BOTH, X, Y, assert_rule
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -144,7 +145,9 @@ def test_one_standard_error_needs_folds(kind, cv):
             raise AssertionError
 
     selector = kind(NeverFitted(), cv=cv, performance_threshold="one_standard_error")
-    with pytest.raises(ValueError, match="Use for example cv=5"):
+    with pytest.raises(
+        ValueError, match=says("performance_threshold='one_standard_error' … cv=5")
+    ):
         selector.fit(X, Y)
 
 

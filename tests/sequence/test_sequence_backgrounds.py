@@ -11,6 +11,7 @@ from literal_sequence import (
     random_tables,
     score,
 )
+from messages import says
 from sequence_chains import random_chain
 from sklearn.base import clone
 
@@ -114,24 +115,28 @@ def test_unknown_letters_are_not_counted():
         oligomer_frequencies(["ANB"], 2, alphabet="AB", unknown="ignore")
     with pytest.raises(ValueError, match="`pseudocount` must be non-negative"):
         oligomer_frequencies(X, 1, alphabet="AB", pseudocount=-1)
-    with pytest.raises(ValueError, match="`order` must be at most 3"):
+    with pytest.raises(ValueError, match=says("`order` … at most 3 … got 4")):
         oligomer_frequencies(["AAB"], 4, alphabet="AB")
 
 
 @pytest.mark.parametrize(
     ("d", "background", "message"),
     [
-        (0, [0.5, 0.6], "sum to 1, got a sum of 1.1 in row 0"),
+        (0, [0.5, 0.6], says("`background` … got … 1.1 in row 0 … Divide")),
         (0, [1.5, -0.5], "non-negative"),
         (0, [np.nan, 1.0], "non-negative"),
         (0, [0.2, 0.3, 0.5], r"shape \(2,\) or \(4, 2\).*got \(3,\)"),
         (0, np.full((3, 2), 0.5), r"got \(3, 2\)"),
         (1, [0.5, 0.5], r"shape \(4,\) or \(3, 4\)"),
         (1, [[0.25] * 4, [0.4, 0.4, 0.1, 0.1], [0.25] * 4], "rows 0 and 1"),
-        (1, [0.0, 1.0, 0.0, 0.0], "no next letter after 1 letters.*position 1"),
+        (
+            1,
+            [0.0, 1.0, 0.0, 0.0],
+            says("`background` … 1 letters … position 1 … `pseudocount`"),
+        ),
         (0, "random", "'uniform', 'empirical' or an array"),
         (0, "empirical", "needs X"),
-        (4, "uniform", "`markov_order` must be less than 4"),
+        (4, "uniform", says("`markov_order` … less than 4 … got 4")),
     ],
 )
 def test_bad_backgrounds(d, background, message):

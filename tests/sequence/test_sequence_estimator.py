@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from literal_sequence import all_sequences, random_sequences, random_tables
+from messages import says
 from sequence_chains import LETTERS
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -58,7 +59,7 @@ def test_max_by_order(d):
             largest[order - 1, : 7 - order], np.abs(importances).max(axis=1)
         )
         assert np.isnan(largest[order - 1, 7 - order :]).all()
-    with pytest.raises(ValueError, match="`max_order` must be at most 6"):
+    with pytest.raises(ValueError, match=says("`max_order` … at most 6 … got 7")):
         result.max_by_order(7)
 
 
@@ -112,7 +113,7 @@ def test_finds_a_mutated_motif_that_its_own_weight_misses():
 
 def test_bad_orders_and_oligomers():
     """Orders that do not fit, oligomers of another length or alphabet."""
-    with pytest.raises(ValueError, match="`order` must be at most 6"):
+    with pytest.raises(ValueError, match=says("`order` … at most 6 … got 7")):
         fitted(7)
     with pytest.raises(ValueError, match="'order' parameter"):
         fitted(0)
@@ -123,7 +124,7 @@ def test_bad_orders_and_oligomers():
         result.score_of("GAT")
     with pytest.raises(ValueError, match="'U' at position 1"):
         result.score_of("GU")
-    with pytest.raises(TypeError, match="`oligomer` must be a string"):
+    with pytest.raises(TypeError, match=says("`oligomer` … string, got 3")):
         result.score_of(3)
     with pytest.raises(TypeError, match="needs a Pipeline"):
         PositionalOligomerImportance(2).fit(lambda X: X)

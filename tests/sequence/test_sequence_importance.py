@@ -13,6 +13,7 @@ from literal_sequence import (
     random_tables,
     score,
 )
+from messages import says
 from scipy import sparse
 from sequence_chains import LETTERS, random_chain
 
@@ -234,5 +235,7 @@ def test_fitted_state_does_not_read_parameters():
     assert fitted.score_of("A").tolist() == fitted.importances_[:, 0].tolist()
     assert fitted.to_frame().equals(frame)
     np.testing.assert_array_equal(fitted.max_by_order(2), before)
-    with pytest.raises(ValueError, match="1 letters, as in this fit"):
+    with pytest.raises(
+        ValueError, match=says("`oligomer` … 1 letters … got 'AB' … order=2")
+    ):
         fitted.score_of("AB")

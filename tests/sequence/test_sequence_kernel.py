@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_sequence import kernel, random_sequences
+from messages import says
 from sklearn import config_context
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -148,16 +149,24 @@ def test_unknown_letters_match_nothing():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"degree": 0}, ValueError, "`degree` must be at least 1, got 0"),
-        ({"degree": 5}, ValueError, "`degree` must be at most 4"),
-        ({"degree": 2.0}, TypeError, "`degree` must be an integer"),
-        ({"degree": 2, "shift": -1}, ValueError, "`shift` must be at least 0"),
-        ({"degree": 2, "shift": True}, TypeError, "`shift` must be an integer"),
+        ({"degree": 0}, ValueError, says("`degree` … at least 1, got 0")),
+        ({"degree": 5}, ValueError, says("`degree` … at most 4 … got 5")),
+        ({"degree": 2.0}, TypeError, says("`degree` … integer, got 2.0 of type float")),
+        ({"degree": 2, "shift": -1}, ValueError, says("`shift` … at least 0, got -1")),
+        (
+            {"degree": 2, "shift": True},
+            TypeError,
+            says("`shift` … integer, got True of type bool"),
+        ),
         ({"degree": 2, "normalize": "yes"}, TypeError, "`normalize` must be True"),
         ({"degree": 2, "unknown": "skip"}, ValueError, "`unknown` must be"),
-        ({"degree": 2, "alphabet": "AC"}, ValueError, "not in the alphabet 'AC'"),
-        ({"degree": 2, "Y": ["ACG"]}, ValueError, "Y has sequences of 3 letters"),
-        ({"degree": 2, "Y": []}, ValueError, "Y has no sequences"),
+        (
+            {"degree": 2, "alphabet": "AC"},
+            ValueError,
+            says("Sequence 0 … 'G' … position 2 … 'AC' … unknown="),
+        ),
+        ({"degree": 2, "Y": ["ACG"]}, ValueError, says("Y … 3 letters … 4")),
+        ({"degree": 2, "Y": []}, ValueError, says("Y … no sequences")),
     ],
 )
 def test_bad_input(arguments, error, message):

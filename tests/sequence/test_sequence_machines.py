@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from combinations import each
 from literal_sequence import kernel
+from messages import says
 from sequence_machines import LENGTH, data, fitted, fresh
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -94,7 +95,9 @@ def test_machines_with_a_callable_kernel(machine, shift):
         np.testing.assert_allclose(first.decision_function(fresh()), own, atol=1e-11)
     with pytest.raises(ValueError, match="own scores"):
         OligomerWeights.from_estimator(by_other, X, degree=4, shift=shift)
-    with pytest.raises(ValueError, match="`degree` must be 3, as in the estimator"):
+    with pytest.raises(
+        ValueError, match=says("`degree` must be 3 … got 4. Leave it out")
+    ):
         OligomerWeights.from_estimator(by_name, X, degree=4)
     with pytest.raises(ValueError, match="`degree` must be given"):
         OligomerWeights.from_estimator(by_other, X)
@@ -170,7 +173,10 @@ def test_wrong_kernel_is_detected(machine, wrong):
     right = {"degree": 3, "shift": 2, "normalize": True}
     OligomerWeights.from_estimator(machine, X, **right)
 
-    with pytest.raises(ValueError, match="was not fitted with this kernel"):
+    with pytest.raises(
+        ValueError,
+        match=says("not fitted … kernel … Check degree, shift, normalize, alphabet"),
+    ):
         OligomerWeights.from_estimator(machine, X, **(right | wrong))
 
 
@@ -178,12 +184,12 @@ def test_wrong_sequences_are_detected():
     """The training sequences in another order, or others."""
     machine, X = fitted(SVC(), 3)
 
-    with pytest.raises(ValueError, match="the order of X"):
+    with pytest.raises(ValueError, match=says("SVC … not fitted … the order of X")):
         OligomerWeights.from_estimator(machine, X[::-1], degree=3)
-    with pytest.raises(ValueError, match="the order of X"):
+    with pytest.raises(ValueError, match=says("SVC … not fitted … the order of X")):
         OligomerWeights.from_estimator(machine, fresh(len(X)), degree=3)
     with pytest.raises(
-        ValueError, match="X has 89 sequences, but SVC was fitted on 90"
+        ValueError, match=says("X … 89 sequences … SVC … 90 … training sequences")
     ):
         OligomerWeights.from_estimator(machine, X[1:], degree=3)
     with pytest.raises(ValueError, match="SVC needs X"):
@@ -215,7 +221,7 @@ def test_class_and_sample_weights_move_the_bounds(machine):
 def test_kernels_that_cannot_be_checked_are_warned_about():
     """Every support vector at its bound; a solver that gave up."""
     bounded, X = fitted(SVC(C=1e-4), 3)
-    with pytest.warns(ImportanceWarning, match="no free support vectors"):
+    with pytest.warns(ImportanceWarning, match=says("SVC … free support vectors")):
         OligomerWeights.from_estimator(bounded, X, degree=3)
 
     with pytest.warns(ConvergenceWarning):

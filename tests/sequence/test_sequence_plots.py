@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from literal_sequence import random_tables
+from messages import says
 
 from skvarimp.sequence import (
     MotifDisplay,
@@ -115,5 +116,5 @@ def test_motif_of_one_letter(importance):
 @pytest.mark.parametrize("n_oligomers", [0, -1])
 def test_bad_number_of_rows(importance, n_oligomers):
     """At least one row."""
-    with pytest.raises(ValueError, match="`n_oligomers` must be at least 1"):
+    with pytest.raises(ValueError, match=says("`n_oligomers` … at least 1, got")):
         importance.plot(n_oligomers=n_oligomers)

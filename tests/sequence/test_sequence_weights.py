@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from literal_sequence import random_sequences, random_tables, score
+from messages import says
 from scipy import sparse
 from sequence_machines import fitted
 from sklearn.svm import SVC
@@ -68,10 +69,10 @@ def test_unknown_letters_add_nothing():
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({}, "at least one table"),
+        ({}, says("`tables` … one table, got {}")),
         ({1: np.ones((3, 2)), 2: np.ones((3, 4))}, r"order 2 must have shape \(2, 4\)"),
         ({1: np.ones((3, 3))}, r"must have shape \(3, 2\)"),
-        ({0: np.ones((3, 1))}, "`order` must be at least 1"),
+        ({0: np.ones((3, 1))}, says("`order` … at least 1, got 0")),
         ({1: np.full((3, 2), np.nan)}, "NaN or infinity"),
     ],
 )

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from callback_recorder import Recorder
+from messages import says
 from refit_cases import LINEAR, OBSERVED, X, Y, slopes
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -200,7 +201,7 @@ def test_failed_candidates():
     assert [of["fails"] for of in found.params] == [False, False]
     assert sorted(found.models) == ["alpha=0.1, fails=False", "alpha=1, fails=False"]
     scores = {"a": (LINEAR, [np.nan, 1.0])}
-    with pytest.raises(ValueError, match="No candidate of `search` has a finite score"):
+    with pytest.raises(ValueError, match=says("`search` … error_score='raise'")):
         importance_across_candidates(scores, X, Y)
 
 
@@ -273,7 +274,10 @@ def test_fitted_models_with_scores():
     same = importance_across_candidates(numbers, X, Y, within=5.0)
     np.testing.assert_array_equal(same.by_model, found.by_model)
     np.testing.assert_array_equal(same.dispensable, found.dispensable)
-    with pytest.raises(ValueError, match="needs the scores of several folds"):
+    with pytest.raises(
+        ValueError,
+        match=says("within='one_standard_error' … several folds … within=0.05"),
+    ):
         importance_across_candidates(numbers, X, Y)
     folds = importance_across_candidates(given, X, Y, within=5.0, cv=3)
     ridge = importance_across_folds(Ridge(), X, Y, MEASURE, 3)
@@ -483,19 +487,23 @@ def test_what_cannot_be():
     """Parameter, rule, what was got, way out."""
     with pytest.raises(NotFittedError, match="Fit it before"):
         importance_across_candidates(GridSearchCV(Lasso(), {"alpha": [1]}), X, Y)
-    with pytest.raises(TypeError, match="`search` must be a fitted search"):
+    with pytest.raises(TypeError, match=says("`search` … dict … got array([0.")):
         importance_across_candidates(Lasso().fit(X, Y).coef_, X, Y)
-    with pytest.raises(TypeError, match=r"must hold a fitted model and its scores"):
+    with pytest.raises(
+        TypeError, match=says("got LinearRegression() for 'a' … cross_val_score")
+    ):
         importance_across_candidates({"a": LINEAR}, X, Y)
-    with pytest.raises(ValueError, match="the search has one metric"):
+    with pytest.raises(ValueError, match=says("`scoring` … Leave `scoring` out")):
         importance_across_candidates(SEARCH, X, Y, scoring="r2")
-    with pytest.raises(ValueError, match="`search` is an empty dict"):
+    with pytest.raises(
+        ValueError, match=says("`search` … empty … (fitted model, scores)")
+    ):
         importance_across_candidates({}, X, Y)
     with pytest.raises(ValueError, match="'within' parameter"):
         importance_across_candidates(SEARCH, X, Y, within=-0.1)
     with pytest.raises(ValueError, match="'max_models' parameter"):
         importance_across_candidates(SEARCH, X, Y, max_models=0)
-    with pytest.raises(ValueError, match=r"number or one per fold, got \[\[1, 2\]\]"):
+    with pytest.raises(ValueError, match=says("scores … 'a' … got [[1, 2]]")):
         importance_across_candidates({"a": (LINEAR, [[1, 2]])}, X, Y)
 
 

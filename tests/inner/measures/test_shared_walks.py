@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from callback_recorder import Recorder
+from messages import says
 from sklearn.linear_model import Ridge
 
 from skvarimp import (
@@ -57,6 +58,6 @@ def test_a_model_is_read_and_probed_once_before_its_cost_is_asked(measure, monke
     measure(estimation="auto").fit(ridge, X, y)
     assert seen == ["read", "probe", "exact_is_cheap"]
     seen.clear()
-    with pytest.raises(ValueError, match="one label per row"):
+    with pytest.raises(ValueError, match=says("`conditional` … got shape (3,)")):
         measure(conditional=np.zeros(3)).fit(ridge, X, y)
     assert seen == []

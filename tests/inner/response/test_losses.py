@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from combinations import each
+from messages import says
 from response_oracle import beside_black_box
 from roundoff import roundoff
 from sklearn.datasets import make_multilabel_classification
@@ -198,7 +199,7 @@ def test_callables_see_rows():
     [
         (
             lambda y, f: np.mean((y - f) ** 2),
-            r"one loss per row, shape \(40,\), got \(\)",
+            says("`loss` … (40,), got () … scoring=make_scorer"),
         ),
         (lambda y, f: np.full(len(y), np.nan), "NaN or infinity from <lambda>"),
     ],
@@ -219,10 +220,16 @@ MULTILABEL_X, MULTILABEL_Y = make_multilabel_classification(40, 3, random_state=
         ("log_loss", BINARY, TWO, "predict", "needs the probabilities"),
         ("squared_error", BINARY, TWO, "decision_function", "cannot compare scores"),
         ("squared_error", LINEAR, OUTPUTS[:, 0], "auto", "for 2 outputs"),
-        ("auto", LINEAR, TWO, "auto", "needs a numeric y, got dtype"),
-        ("auto", FOREST, THREE + 1, "auto", "label 3, which is not among"),
-        ("zero_one", BINARY, THREE, "auto", "which is not among the model's classes"),
-        ("zero_one", BINARY, np.column_stack([TWO, TWO]), "auto", "one column of y"),
+        ("auto", LINEAR, TWO, "auto", says("loss='auto' … got dtype … callable loss")),
+        ("auto", FOREST, THREE + 1, "auto", says("y … label 3 … [-2, 0, 2]")),
+        ("zero_one", BINARY, THREE, "auto", says("y … label 2 … ['no', 'yes']")),
+        (
+            "zero_one",
+            BINARY,
+            np.column_stack([TWO, TWO]),
+            "auto",
+            says("loss='zero_one' … got y of shape (40, 2) … response_method="),
+        ),
     ],
 )
 def test_targets_that_do_not_fit(loss, model, y, method, match):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from messages import says
 from sklearn.covariance import LedoitWolf as TheirLedoitWolf
 from sklearn.linear_model import (
     Ridge,
@@ -82,10 +83,10 @@ def test_a_probe_looks_at_thresholds(monkeypatch):
     measure = SensitivityImportance(scale=None)
     right = measure.fit(tree, rows).importances_
     monkeypatch.setattr(_tree_readers, "_tree", misread)
-    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+    with pytest.warns(ResponseWarning, match=says("differs … 'x0' … black box")):
         measure.fit(tree, rows)
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-12)
-    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+    with pytest.warns(ResponseWarning, match=says("differs … 'x0' … black box")):
         measure.fit(behind, rows)
 
 
@@ -100,7 +101,7 @@ def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
         return scores * 1.001 if len(columns) == 1 else scores
 
     monkeypatch.setattr(KernelResponse, "scores_at", misreckoned)
-    with pytest.warns(ResponseWarning, match="differs from its own predict"):
+    with pytest.warns(ResponseWarning, match=says("differs … 'x0' … black box")):
         measure.fit(model, X)
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-9)
 
@@ -113,7 +114,7 @@ def test_rounding_and_another_number_are_said_apart(monkeypatch):
         LinearResponse, "curves", lambda *a: np.float32(curves(*a)).astype(float)
     )
     measure = SensitivityImportance(scale=None, estimation="exact")
-    with pytest.warns(ResponseWarning, match="agrees with its own predict up to ro"):
+    with pytest.warns(ResponseWarning, match=says("up to rounding … slower black box")):
         measure.fit(model, X)
     assert measure.response_path_ == "black box (rounding of the fast response)"
 

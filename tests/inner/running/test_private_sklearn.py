@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from callback_recorder import Recorder
+from messages import says
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import SVR
 
@@ -112,7 +113,7 @@ def test_hints_of_users_are_not_read(hint):
             self.extra = extra
 
     assert Users().fit(lambda X: X[:, 0], X).importances_[0] > 0
-    with pytest.raises(ValueError, match="'contrast' parameter of Users must be a str"):
+    with pytest.raises(ValueError, match=says("'contrast' … Users … Got 'nope'")):
         Users("nope").fit(lambda X: X[:, 0], X)
     fields = {"__annotations__": {"extra": hint}, "extra": 1}
     kind = dataclass(type("Fields", (SensitivityImportance,), fields), repr=False)
