@@ -63,12 +63,13 @@ class CountsEvaluations:
         most = measure.max_evaluations or np.inf
         return int(min(most, n + measure._moved_rows(problem, features)))
 
-    def _least_evaluations(self, n_rows, n_features):
+    def _least_evaluations(self, n_rows, features):
         """How many rows are enough for importances and errors, whatever the model is.
 
         Parameters
         ----------
-        n_rows, n_features : int
+        n_rows : int
+        features : list of Feature
         """
         raise NotImplementedError
 

@@ -23,7 +23,7 @@ from skvarimp._measures.joint.statistics import (
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
-from skvarimp._response.grid import N_QUANTILES, QuantileGrid, kind_of, values_alone
+from skvarimp._response.grid import QuantileGrid, kind_of, values_alone
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.rounds import LEAST_ROWS
 from skvarimp._running.guards import budget, warn
@@ -267,6 +267,9 @@ default="auto"
         if not problem.response(plan.features).asks_model:
             return 0, 0
         sizes = problem.grid_sizes(plan.features, request)
+        return self._asked_for(sizes, pairs, problem.table.n_samples)
+
+    def _asked_for(self, sizes, pairs, n_samples):
         # a missing value comes on top of those spread over the grid
         some, joint = (np.minimum(sizes, k + 1) for k in (VALUES_KEPT, SURFACE_VALUES))
         each = sizes.sum() + sum(joint[j] * joint[k] for j, k in pairs)
@@ -274,7 +277,7 @@ default="auto"
             each += some.sum()
         if self.kind == "average":
             return int(each), 0
-        return int(each), min(problem.table.n_samples, ROWS_KEPT) * int(some.sum())
+        return int(each), min(n_samples, ROWS_KEPT) * int(some.sum())
 
     def _exact_rows(self, plan):
         problem, request, (each, more) = plan.problem, plan.request, self._asked(plan)
@@ -283,8 +286,11 @@ default="auto"
             more += rows_again(problem, plan.features, request, curves)
         return each * problem.n_rows + more
 
-    def _least_evaluations(self, n_rows, n_features):
-        return n_rows + min(n_rows, LEAST_ROWS) * N_QUANTILES * n_features
+    def _least_evaluations(self, n_rows, features):
+        sizes = np.array([QuantileGrid().most_cells(feature) for feature in features])
+        pairs = [(0, 0)] * len(() if self.pairs is None else self.pairs)
+        each, more = self._asked_for(sizes, pairs, n_rows)
+        return n_rows + each * min(n_rows, LEAST_ROWS) + more
 
     def _moved_rows(self, problem, features):
         plan = self._plan(problem, features)

@@ -354,12 +354,12 @@ default=None
         forest = out_of_bag(problem, self.loss, self.response_method)
         return Plan(problem, features, None, self.estimation, forest)
 
-    def _least_evaluations(self, n_rows, n_features):
+    def _least_evaluations(self, n_rows, features):
         if self.scoring is None:
-            return super()._least_evaluations(n_rows, n_features)
+            return super()._least_evaluations(n_rows, features)
         # scorers ask for X itself, too, and perhaps each for other predictions
         n_scorers = len(named_scorers(self.scoring))
-        return n_rows + (1 + 2 * n_features) * n_rows * n_scorers
+        return n_rows + (1 + 2 * len(features)) * n_rows * n_scorers
 
     def _moved_rows(self, problem, features):
         if self.scoring is None:

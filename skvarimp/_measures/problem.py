@@ -471,7 +471,7 @@ class Problem:
         walk = self.walk(response, features, [request], measure.keep_rows)
         sizes = np.zeros(len(features), dtype=np.intp)
         draws = RowDraws(walk, self.curve_order, sizes)
-        outcome = rows_in_rounds(draws, len(rows), None, measure, 0.0)
+        outcome = rows_in_rounds(draws, len(rows), None, measure, np.nan)
         measure.response_path_ = (
             f"{response.path}, {rows_drawn(len(rows), self.n_rows)}"
         )

@@ -204,8 +204,7 @@ def _fit_together(measures, estimator, X, y, sample_weight, groups):
     features = [m._set_features(table, m.features, estimator) for m in measures]
     for measure, own_features in zip(measures, features):
         if measure.max_evaluations is not None:
-            size = table.n_samples, len(own_features)
-            enough = measure._least_evaluations(*size)
+            enough = measure._least_evaluations(table.n_samples, own_features)
             budget().enough = max(enough, budget().enough)
     problems = {}
     for method in [m.response_method for m in measures]:
@@ -392,11 +391,11 @@ class ConditionalImportance(CountsEvaluations, ResponseImportance):
     def _exact_rows(self, plan):
         return exact_rows(plan.problem, plan.features, plan.request)
 
-    def _least_evaluations(self, n_rows, n_features):
+    def _least_evaluations(self, n_rows, features):
         per_feature = Effort.of(self).least_evaluations(n_rows)
         if "rows" in (self.estimation, self._drawn_estimation):
             per_feature = LEAST_ROWS * n_rows
-        return n_rows + n_features * per_feature
+        return n_rows + len(features) * per_feature
 
     def _moved_rows(self, problem, features):
         n, effort, grid = problem.n_rows, Effort.of(self), self._grid

@@ -275,6 +275,10 @@ class QuantileGrid:
         """What was asked of a feature, in the words of `grid`."""
         return "all" if move.codes is not None else self._size(move.feature)
 
+    def most_cells(self, feature):
+        """How many values a feature that is no category takes at most."""
+        return self._size(feature) + 1  # a missing value is one more
+
     def _size(self, feature):
         return self.n_bins if len(feature.columns) == 1 else self.n_joint
 

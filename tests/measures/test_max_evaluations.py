@@ -273,6 +273,9 @@ def test_expected_evaluations_of_exact_numbers():
     assert imp.estimation_ == "exact"
     assert model.rows == expected == 100 + 100 * 2 * 2
     assert imp.expected_evaluations(small, few) == 100
+    curves = PartialDependenceImportance(grid="all")
+    n_values = sum(len(np.unique(column)) for column in few.T)
+    assert curves.expected_evaluations(model, few) == 100 + 100 * n_values
     ranges = SensitivityImportance(scale=None, contrast="range", estimation="exact")
     model = Counted(FOREST)
     expected = ranges.expected_evaluations(model, X)
@@ -384,10 +387,11 @@ def test_limited_curves_are_near_the_exact_ones(kind):
     assert np.all(gap < 4 * drawn.monte_carlo_errors_ + 1e-12)
 
 
+@pytest.mark.parametrize("most", [99, 300])
 @pytest.mark.parametrize("importance", CURVES.values(), ids=CURVES)
-def test_limits_that_curves_cannot_keep(importance):
-    """The model is asked for the rows of X, and the limit advised is enough."""
-    model, imp = Counted(), clone(importance).set_params(max_evaluations=300)
+def test_limits_that_curves_cannot_keep(importance, most):
+    """The model is asked for the rows of X at most, and the limit advised is enough."""
+    model, imp = Counted(), clone(importance).set_params(max_evaluations=most)
     with pytest.raises(ValueError, match=r"max_evaluations=\d+") as caught:
         imp.fit(model, X)
     assert model.rows <= 100

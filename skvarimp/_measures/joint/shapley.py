@@ -267,8 +267,8 @@ default="auto"
         response = plan.problem.response(plan.features)
         return n_rows + exact_rows(plan.problem, joint, ALL, response)
 
-    def _least_evaluations(self, n_rows, n_features):
-        return n_rows + LEAST_REPEATS * 4 * n_rows * n_features
+    def _least_evaluations(self, n_rows, features):
+        return n_rows + LEAST_REPEATS * 4 * n_rows * len(features)
 
     def _moved_rows(self, problem, features):
         plan = clone(self).set_params(loss=None)._plan(problem, features)

@@ -16,7 +16,7 @@ from skvarimp._measures.evaluations import CountsEvaluations, exact_rows, rows_a
 from skvarimp._measures.problem import Request
 from skvarimp._measures.response_importance import Plan, ResponseImportance
 from skvarimp._measures.rows import complete_influences
-from skvarimp._response.grid import N_QUANTILES, QuantileGrid
+from skvarimp._response.grid import QuantileGrid
 from skvarimp._response.losses import OwnShare, TotalShare
 from skvarimp._response.rounds import LEAST_ROWS, Effort
 from skvarimp._results.intervals import interval_ends
@@ -244,10 +244,10 @@ default="auto"
             needed += rows_again(problem, features, plan.request, curves)
         return needed
 
-    def _least_evaluations(self, n_rows, n_features):
-        each = Effort.of(self).least_evaluations(n_rows)
-        each += min(n_rows, LEAST_ROWS) * N_QUANTILES
-        return n_rows + each * n_features
+    def _least_evaluations(self, n_rows, features):
+        drawn = Effort.of(self).least_evaluations(n_rows) * len(features)
+        n_cells = sum(QuantileGrid().most_cells(feature) for feature in features)
+        return n_rows + drawn + min(n_rows, LEAST_ROWS) * n_cells
 
     def _moved_rows(self, problem, features):
         plan = self._plan(problem, features)

@@ -197,15 +197,14 @@ def _scores_lost(position, lost, n_draws, seeds):
     for part in even_slices(n_draws, max(1, HELD // n_rows)):
         found, path = lost.moved(position, donors[part])
         cut = np.clip(middle - part.start, 0, part.stop - part.start)
-        parts = slice(0, cut), slice(cut, part.stop - part.start)
+        parts = slice(cut), slice(cut, None)
         for e, (scorer, (of_part, known)) in enumerate(zip(scorers, found)):
             scores[e].append(of_part)
             for half, sets in zip(halves[e], parts):
-                if scorer.in_samples is not None and sets.start < sets.stop:
+                shuffled = donors[part][sets]
+                if scorer.in_samples is not None and len(shuffled):
                     outputs = {method: known[method][sets] for method in scorer.known}
-                    half.append(
-                        scorer.in_samples.deviations(outputs, donors[part][sets])
-                    )
+                    half.append(scorer.in_samples.deviations(outputs, shuffled))
     outcomes = []
     for scorer, of_scorer, of_halves in zip(scorers, scores, halves):
         result = scorer.baseline - np.concatenate(of_scorer)
