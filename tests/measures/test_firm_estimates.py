@@ -49,6 +49,21 @@ def test_conditional_means_by_loops(n_bins):
     assert np.isnan(imp.signed_importances_).all()
 
 
+def test_whole_numbers_that_floats_cannot_tell_apart():
+    """The curve has the values of the column, which move nothing else."""
+    small = np.array([0, 0, 0, 1, 1, 4, 4, 4, 9, 9])
+    s = np.array([1.0, 2.0, 4.0, 0.0, 1.0, 9.0, 8.0, 5.0, 2.0, 1.0])
+    near = FIRMImportance().fit(None, small[:, None], s)
+    far = FIRMImportance().fit(None, 2**60 + small[:, None], s)
+    np.testing.assert_array_equal(far.importances_, near.importances_)
+    (t, q), (_, expected) = (
+        far.conditional_scores_["x0"],
+        near.conditional_scores_["x0"],
+    )
+    np.testing.assert_array_equal(q, expected)
+    np.testing.assert_allclose(t, 2.0**60, rtol=1e-15)
+
+
 def test_a_value_of_one_row_takes_the_pooled_variance():
     """Its own variance is unknown."""
     x = np.array([0, 0, 0, 1, 1, 1, 2], dtype=float)
@@ -150,7 +165,9 @@ def test_auto_chooses_by_values_and_score():
     ]
     labels = FIRMImportance().fit(None, X, score(X))
     assert labels.method_[0] == "conditional_mean"  # labels are no function of X
-    assert FIRMImportance(n_bins=4).fit(linear, X).method_[1] == "linear"
+    n_values = len(np.unique(X[:, 1]))
+    for n_bins, method in ((n_values - 1, "linear"), (n_values, "conditional_mean")):
+        assert FIRMImportance(n_bins=n_bins).fit(linear, X).method_[1] == method
 
 
 def test_conditional_scores_are_a_mapping():

@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 
 from skvarimp import PermutationImportance, SensitivityImportance
 from skvarimp._measures.problem import NEAR
+from skvarimp._measures.residuals import CODES, as_numbers
 from skvarimp._response.drawing import strata
 from skvarimp._response.rounds import feature_seeds
 from skvarimp._response.rows import RowOrder
@@ -361,6 +362,14 @@ def test_a_model_without_weights_is_refused_where_rows_have_some():
     imp.fit(f, X, Y, sample_weight=np.full(N, 2.0))
     with pytest.raises(ValueError, match="takes no `sample_weight`"):
         imp.fit(f, X, Y, sample_weight=WEIGHTS)
+
+
+def test_codes_of_levels_go_by_how_many_rows_have_them():
+    """The most frequent has 0, and the rarest of too many share the last code."""
+    levels = np.arange(CODES + 3)
+    column = np.repeat(levels, 2 + levels)
+    expected = np.minimum(levels[-1] - column, CODES - 1)
+    np.testing.assert_array_equal(as_numbers(column, True), expected)
 
 
 def test_columns_of_many_levels_predict():

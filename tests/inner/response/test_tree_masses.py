@@ -111,6 +111,21 @@ def test_what_is_not_split_on_moves_nothing(engine, monkeypatch):
     assert imp.matrix_[0, 1] == 0.0
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_trees_of_equal_leaves_move_nothing(engine, monkeypatch):
+    """Exactly 0, whatever the leaves and the splits above them hold."""
+    monkeypatch.setenv("SKVARIMP_COMPILED", engine)
+    monkeypatch.setattr(walks, "ROWS_OF_LEAF", 0)
+    forest = RandomForestRegressor(5, max_depth=3, random_state=0).fit(X, Y)
+    for k, tree in enumerate(forest.estimators_):
+        nodes = tree.tree_
+        nodes.value[:] = np.where(nodes.feature < 0, 0.1 + k, 0.7)[:, None, None]
+    assert any(tree.tree_.feature[0] == 0 for tree in forest.estimators_)
+    imp = PartialDependenceImportance(statistic="std", keep_rows=True).fit(forest, X)
+    assert not imp.importances_.any()
+    assert not imp.influences_.any()
+
+
 @pytest.mark.parametrize("engine", half(ENGINES))
 def test_limits_change_nothing(engine, monkeypatch):
     """Masses of all sets, of one pair's at a time, and products of incidences."""
