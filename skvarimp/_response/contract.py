@@ -204,17 +204,17 @@ class Response:
         return partial(self.mean_curves, rows)
 
     @property
-    def more_outputs(self):
+    def outputs_cost(self):
         """What outputs but the first add to a call, and to a value of a curve."""
         return OUTPUT * (self.n_outputs - 1)
 
     def call_cost(self):
         """What a call of the model for one row costs; see `cost`."""
-        return 1.0 + self.more_outputs
+        return 1.0 + self.outputs_cost
 
     def row_cost(self, n_cells, grouped=False):
         """What the curve of one row costs, by the number of its values; see `cost`."""
-        return n_cells * (1.0 + self.more_outputs)
+        return n_cells * (1.0 + self.outputs_cost)
 
     def cost(self, n_rows, n_cells, reduction=None, grouped=False):
         """What the curves of one feature cost. The unit is one number written.

@@ -281,7 +281,7 @@ class Estimator:
         root = np.sqrt(w)[:, np.newaxis]
         centred = numbers - w @ numbers
         spread = np.sqrt(w @ centred**2)
-        centred = centred / np.where(spread > 0, spread, 1.0)
+        centred = centred / np.where(spread > 0, spread, np.inf)
         coef = np.linalg.lstsq(root * centred, root * self.scores.values, rcond=None)[0]
         return centred @ coef
 

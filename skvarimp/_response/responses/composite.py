@@ -116,7 +116,7 @@ class CombinedResponse(ScoreResponse):
         return np.concatenate([member.curves(own, move) for member, own in each])
 
     def call_cost(self):
-        return sum(member.call_cost() for member in self.members) + self.more_outputs
+        return sum(member.call_cost() for member in self.members) + self.outputs_cost
 
     def row_cost(self, n_cells, grouped=False):
         """The function is evaluated per cell or per step."""
@@ -126,7 +126,7 @@ class CombinedResponse(ScoreResponse):
         )
         if one == members:  # their steps are brought together and formed again
             return 2.5 * members
-        return members + n_cells * (1.0 + self.more_outputs)
+        return members + n_cells * (1.0 + self.outputs_cost)
 
 
 class Transformed:

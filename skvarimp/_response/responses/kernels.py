@@ -203,12 +203,12 @@ class KernelResponse(ScoreResponse):
     def call_cost(self):
         n_support, n_columns = self.support.shape
         of_one = n_support * (0.075 * n_columns + 0.35)
-        return 15.0 + of_one + self.more_outputs
+        return 15.0 + of_one + self.outputs_cost
 
     def row_cost(self, n_cells, grouped=False):
         n_support, n_columns = self.support.shape
         of_one = 0.4 + 0.005 * n_columns if self.kernel.separable else 5.0
-        return n_support * of_one + n_cells * (1.25 + self.more_outputs)
+        return n_support * of_one + n_cells * (1.25 + self.outputs_cost)
 
 
 class AtNodes:

@@ -83,10 +83,10 @@ class LinearResponse(ProjectionResponse):
         return t, self.added(own_values(rows, columns), columns).T
 
     def call_cost(self):
-        return 15.0 + 0.075 * self.weights.size + self.more_outputs
+        return 15.0 + 0.075 * self.weights.size + self.outputs_cost
 
     def row_cost(self, n_cells, grouped=False):
-        return 5.0 + n_cells * (1.0 + self.more_outputs)
+        return 5.0 + n_cells * (1.0 + self.outputs_cost)
 
     def offers(self, n_cells):
         offers = super().offers(n_cells)
@@ -204,7 +204,7 @@ class LabelResponse(LinearResponse):
     def row_cost(self, n_cells, grouped=False):
         """A row's curve of one column has a few steps, whatever its values."""
         if grouped:
-            return n_cells * (1.0 + self.more_outputs)
+            return n_cells * (1.0 + self.outputs_cost)
         return 5.0 + LOOKS * self.n_scores
 
     def forms_no_curve(self, walk, position):
@@ -240,7 +240,7 @@ class AdditiveResponse(LinearResponse):
         return self.form.steps(values, columns)
 
     def call_cost(self):
-        return 15.0 + 0.5 * self.weights.size + self.more_outputs
+        return 15.0 + 0.5 * self.weights.size + self.outputs_cost
 
 
 def halved(look, n_rows, n_cells):

@@ -95,7 +95,7 @@ def _stored(X, columns, weights):
     """Stored values and the zero of sparse columns, filled up to one length."""
     n_samples = X.shape[0]
     starts, sizes = X.indptr[columns], np.diff(X.indptr)[columns]
-    at = np.arange(sizes.max(initial=0))
+    at = np.arange(sizes.max())
     present = at < sizes[:, np.newaxis]
     where = (starts[:, np.newaxis] + at)[present]
     # if no row holds 0, the first value fills up

@@ -109,12 +109,12 @@ class NetworkResponse(ProjectionResponse):
         return sum(0.005 * W.size + 0.15 * len(W) for W, _ in self.layers)
 
     def call_cost(self):
-        return 15.0 + 0.025 * self.weights.size + self._head_cost + self.more_outputs
+        return 15.0 + 0.025 * self.weights.size + self._head_cost + self.outputs_cost
 
     def row_cost(self, n_cells, grouped=False):
         if self.kinked:  # a kink for each unit, not a pass for each value
-            return len(self.intercept) + n_cells * (1.5 + self.more_outputs)
-        return n_cells * (self._head_cost + 1.0 + self.more_outputs)
+            return len(self.intercept) + n_cells * (1.5 + self.outputs_cost)
+        return n_cells * (self._head_cost + 1.0 + self.outputs_cost)
 
 
 def kinked_curves(others, slopes, values, output, bias):

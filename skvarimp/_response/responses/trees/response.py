@@ -224,13 +224,13 @@ class TreeResponse(Response):
 
     def call_cost(self):
         _, depth = self.visits
-        return 15.0 + 0.4 * depth + self.more_outputs
+        return 15.0 + 0.4 * depth + self.outputs_cost
 
     def row_cost(self, n_cells, grouped=False):
         """A row's curve of one column has its pieces, whatever its values."""
         outputs = 0.6 + 0.4 * self.trees.n_raw
         if grouped:
-            return n_cells * (12.5 * outputs + self.more_outputs)
+            return n_cells * (12.5 * outputs + self.outputs_cost)
         visited, _ = self.visits
         return 30.0 + 7.5 * visited / max(1, len(self.trees.columns)) * outputs
 
