@@ -149,6 +149,15 @@ def test_slopes_by_loops():
     )
 
 
+def test_units_of_a_group_decide_nothing():
+    """Its regression is on columns of equal spread, and a constant adds nothing."""
+    s, units = score(X)[:, 0], np.array([1e-20, 1.0, 1.0, 1e20, 1.0])
+    columns = X[:, [0, 3, 4]]  # the last is constant: the intercept
+    fitted = columns @ np.linalg.lstsq(columns, s)[0]
+    imp = FIRMImportance(method="linear", features=[[0, 3, 4]])
+    assert imp.fit(None, X * units, s).importances_[0] == pytest.approx(np.std(fitted))
+
+
 def test_auto_chooses_by_values_and_score():
     """Two values; few values; many with a linear score, or without."""
     linear = LinearRegression().fit(X, score(X))

@@ -213,6 +213,7 @@ def test_groups_take_the_best_combination():
     t, q = imp.conditional_scores_["x0+x2"]
     assert t.shape == (60, 2)
     np.testing.assert_allclose(np.std(q), group, rtol=1e-9)
+    np.testing.assert_allclose(q, line.conditional_scores_["x0+x2"][1], rtol=1e-9)
     # two copies of a column say what the column says
     twice = np.column_stack([X, X[:, 0]])
     score = lambda Z: model.predict(Z[:, :4])  # noqa: E731
