@@ -542,6 +542,14 @@ def test_bins_of_effects_are_those_of_all_rows(few_donors, numbers):
         assert expected[[0, -1]].tolist() == [X[:, j].min(), X[:, j].max()]
 
 
+def test_conditional_means_have_the_bins_of_all_rows(few_donors):
+    """As many as in memory, where their number follows that of the rows."""
+    X = np.random.default_rng(0).normal(size=(3400, 1))
+    for rows in (X, in_parts(X, [0, 2000, 3400])):
+        found = FIRMImportance().fit(lambda X: X[:, 0] ** 2, rows)
+        assert len(found.conditional_scores_["x0"][0]) == 15  # cube root
+
+
 def test_impurity_of_all_rows(monkeypatch, numbers):
     """Sums are those of all rows, errors are near."""
     monkeypatch.setattr(partitions, "MOST_DONORS", 250)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from skvarimp._data.base_table import numbers_if_possible
 from skvarimp._data.statistics import Units, unit_of
-from skvarimp._data.table import as_table
+from skvarimp._data.table import are_apart, as_table
 from skvarimp._data.validation import (
     Interval,
     StrOptions,
@@ -270,7 +270,8 @@ default="auto"
         units = Units.of(weights / total, labels)
         scores = make_scores(raw, units, total, self.standardize, self.keep_rows)
         values = Values(table, self._categorical)
-        results = self._estimates(model, values, features, scores, weights)
+        n_bins = number_of_bins(self.n_bins, X.weight if are_apart(X) else total)
+        results = self._estimates(model, values, features, scores, weights, n_bins)
         half_range = np.inf
         if self.method != "gaussian":  # a standard deviation is at most half of it
             half_range = 0.5 * scores.unit * np.ptp(scores.values, axis=0).mean()
@@ -300,7 +301,7 @@ default="auto"
             return None
         return Model(estimator, self.response_method, prefer=SCORES_FIRST, y=y)
 
-    def _estimates(self, model, values, features, scores, weights):
+    def _estimates(self, model, values, features, scores, weights, n_bins):
         start = partial(Progress, [self])
         if self.method == "gaussian":
             finite_numbers(values.table, f"method='gaussian' needs them. {WAY_OUT}")
@@ -308,7 +309,6 @@ default="auto"
             return gaussian_estimates(
                 model, values, features, covariance, scores, start
             )
-        n_bins = number_of_bins(self.n_bins, scores.total)
         linear = cache(partial(is_linear, model, values.table))
         choice = MethodChoice(self.method, n_bins, linear)
         estimator = Estimator(features, values, scores, choice)
