@@ -26,12 +26,12 @@ def whole_errors(influences, units, share):
         Of these rows.
     share : float
     """
-    alone = Units(len(units.weights), units.weights)
-    squares = alone.error(influences) ** 2
+    alone = Units(len(units.weights), units.weights).error(influences)
+    error = units.error(influences)
     # rows of one group: pairs of the sample stand for 1 / share^2 times as many pairs
     # of weights that are share times as large
-    together = np.maximum(units.error(influences) ** 2 - squares, 0.0)
-    return np.sqrt(share * squares + together)
+    together = np.sqrt(np.maximum(error - alone, 0.0)) * np.sqrt(error + alone)
+    return np.hypot(np.sqrt(share) * alone, together)
 
 
 def extend_errors(outcome, deviations, problem):
@@ -47,7 +47,7 @@ def extend_errors(outcome, deviations, problem):
     """
     units, share = problem.units, problem.partitions.share
     before = outcome.standard_errors
-    if outcome.influences is not None and not np.isnan(outcome.influences).any():
+    if outcome.influences is not None:
         of_rows = whole_errors(outcome.influences, units, share)
     else:  # rows of a group may add up as they do among the donors
         of_rows = before * np.sqrt(share if units.groups is None else 1.0)

@@ -18,9 +18,10 @@ from skvarimp._data.validation import (
 from skvarimp._measures.firm.firm import FIRMImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
 from skvarimp._measures.response_importance import ResponseImportance
+from skvarimp._partitions.errors import whole_errors
 from skvarimp._partitions.passes import passed_over
 from skvarimp._partitions.problem import PartitionedProblem
-from skvarimp._partitions.trees import credit_of_all
+from skvarimp._partitions.trees import sums_of_all
 from skvarimp._response.losses import asks_for_groups
 
 MOST_DONORS = 100_000
@@ -100,8 +101,14 @@ class Partitions:
     table : Table
         The donors: all rows, or `MOST_DONORS` of positive weight, some of which are
         certain, the others as likely as each other.
+    weighted : bool
+        Whether the given weights differ.
+    share : float
+        Of the rows, that are donors.
+    note : str
+        What response paths say of the donors.
     certain : ndarray of shape (n_donors,), bool
-        See `_certain`.
+        See `_certain`. Only where the donors are not all rows.
     y, sample_weight, groups : object
         What was given for these rows. Where they are not all, donors have weights,
         and certain ones less than others: they stand for no row but their own.
@@ -138,15 +145,17 @@ class Partitions:
         parts = self.passed(_donors, self.chosen, every=not self.chosen).values()
         table = stacked([part.table for part in parts])
         self.table = as_table(table.native, feature_names)
+        self.share = table.n_samples / self.n_rows
+        self.note = f"; {table.n_samples} of {self.n_rows} rows as donors"
         of_rows = zip(*[(part.y, part.weights, part.groups) for part in parts])
         self.y, self.sample_weight, self.groups = (
             None if values is None else _joined(of_parts)
             for values, of_parts in zip(given.values(), of_rows)
         )
-        self.certain = np.zeros(self.table.n_samples, dtype=bool)
+        weights = np.concatenate([part.weights for part in parts])
+        self.weighted = bool(np.ptp(weights[weights > 0]) > 0)
         if self.chosen:
             self.certain = np.isin(rows, certain)
-            weights = np.concatenate([part.weights for part in parts])
             self.sample_weight = np.where(self.certain, likelihood, 1.0) * weights
 
     @classmethod
@@ -165,34 +174,24 @@ class Partitions:
         given = [measure.get_params(deep=False) for measure in measures]
         weightless = any(g.get(k) is not None for g in given for k in WEIGHTLESS)
         rows = cls(X, y, sample_weight, groups, feature_names, not weightless)
-        weighted = False
-        if sample_weight is not None:
-            of_others = rows.sample_weight[~rows.certain]
-            weighted = np.ptp(of_others[of_others > 0]) > 0
         for measure in measures:
-            measure._n_samples, measure._weighted = rows.n_rows, bool(weighted)
+            measure._n_samples, measure._weighted = rows.n_rows, rows.weighted
             if rows.chosen:
                 rows.check(measure)
         X = rows if rows.chosen else rows.table
         return X, rows.y, rows.sample_weight, rows.groups
 
-    @property
-    def share(self):
-        """Share of the rows that are donors."""
-        return self.table.n_samples / self.n_rows
-
-    @property
-    def note(self):
-        """What a response path says of the donors."""
-        return f"; {self.table.n_samples} of {self.n_rows} rows as donors"
-
     def problem(self, estimator, response_method):
         """The `Problem` of a model."""
         return PartitionedProblem.of(self, estimator, response_method)
 
-    def fit_trees(self, measure, estimator):
-        """Fit an `ImpurityImportance` with rows="unseen"."""
-        credit_of_all(measure, estimator, self)
+    def sums_in_trees(self, estimator, donors):
+        """Sums over all rows in each of a model's ensembles, of rows as the donors."""
+        return sums_of_all(self, estimator, donors)
+
+    def error_by(self, units):
+        """What gives standard errors of all rows from influences of the donors."""
+        return partial(whole_errors, units=units, share=self.share)
 
     def check(self, measure):
         """Raise where a measure asks for what single rows, or all of them, give."""
@@ -345,12 +344,10 @@ def _delayed(values, X):
 
 def _schema_of(table):
     """Names and types of the columns in words; of categories the levels, too."""
-    if isinstance(table, FrameTable):
-        types = [_type_name(dtype) for dtype in table.types()]
-    else:
-        types = [str(table.native.dtype)] * table.n_columns
-    names = table.column_names()
-    return [f"column {name!r} of type {one}" for name, one in zip(names, types)]
+    in_frame = isinstance(table, FrameTable)
+    types = table.types() if in_frame else [table.native.dtype] * table.n_columns
+    each = zip(table.column_names(), map(_type_name, types))
+    return [f"column {name!r} of type {one}" for name, one in each]
 
 
 def _type_name(dtype):

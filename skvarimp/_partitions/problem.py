@@ -17,11 +17,10 @@ from skvarimp._data.validation import check_target
 from skvarimp._measures.problem import Problem, compared_with, make_problem
 from skvarimp._partitions.errors import extend_errors
 from skvarimp._partitions.passes import sent
-from skvarimp._response.grid import Moves
+from skvarimp._response.grid import make_move
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.mean_curves import PartialDependence
 from skvarimp._response.reductions import RowMean
-from skvarimp._response.rows import Rows
 from skvarimp._response.walk import run_walk, sample_of
 from skvarimp._running.tasks import Progress
 
@@ -56,7 +55,7 @@ class PartitionedProblem(Problem):
         return cls(**vars(donors), **own)
 
     def __getstate__(self):
-        apart = {"partitions": None, "sent_model": None, "model": None}
+        apart = {"partitions": None, "sent_model": None}
         return {**super().__getstate__(), **apart}
 
     def _passed(self, function, *arguments):
@@ -80,9 +79,8 @@ class PartitionedProblem(Problem):
 
     @cached_property
     def targets(self):
-        # what is wrong with any y is no fault of one partition
-        compared = compared_with(self.model, lambda: self.y, self.base)
-        bins = [_edges(targets) for targets in compared]
+        # of the donors first: what is wrong with any y is no fault of one partition
+        bins = [_edges(values) for values, _ in super().targets]
         sums, ends = self._passed(_binned, bins)
         lowest, highest = np.array(list(ends.values())).transpose(1, 2, 0)
         targets = []
@@ -106,55 +104,54 @@ class PartitionedProblem(Problem):
         n_steps = len(features) * len(requests)
         with Progress(measures, n_steps) as progress:
             outcomes = super().outcomes(features, requests, keep_rows, n_jobs)
-            if _asked(requests, 1):
-                self._take_means(outcomes, features, requests)
-            for outcome in chain.from_iterable(outcomes):
-                outcome.influences = outcome.contributions = outcome.effects = None
-                outcome.skewness = None
+            means = [
+                (request, *one)
+                for request, found in zip(requests, outcomes)
+                for one in _means(request, found)
+            ]
+            if means:
+                self._extend(means, features, requests)
             progress.step(n_steps)
         return outcomes
 
-    def _take_means(self, outcomes, features, requests):
-        """Give outcomes of the donors the means over all rows, and their errors."""
+    def _extend(self, means, features, requests):
+        """Give outcomes of the donors the means over all rows, and their errors.
+
+        Parameters
+        ----------
+        means : list of (Request, Reduction, ndarray, Outcome)
+            Each reduction whose importances are means, with its scale.
+        features : list of Feature
+        requests : list of Request
+        """
         response, weight = self.response(features), self.partitions.weight
         asked = response.asks_model, features, requests
-        found = zip(
-            _deviations(self, response, features, requests),
-            self._passed(_walk_of_part, self, *asked),
-        )
+        deviations = _deviations(self, response, features, requests)
+        found = self._passed(_walk_of_part, replace(self.rows, units=None), *asked)
         walk = self.walk(response, features, requests)
-        for request, of_request in zip(requests, outcomes):
-            for reduction, scale, outcome in zip(
-                request.reductions, request.scales, of_request
-            ):
-                if not _is_mean(reduction, request):
-                    continue
-                deviations, (sums, curves) = next(found)
-                extend_errors(outcome, deviations, self)
-                outcome.importances = sums / weight
-                for e, curve in enumerate(curves):
-                    outcome.curves[e] = curve / weight
-                    move = self.move(features[e], request)
-                    spread = _spread(outcome.curves[e], reduction, move, walk, scale)
-                    outcome.importances[e] = spread / scale
-
-    def joined(self, part):
-        """The donors, and below them the rows of a partition, as a problem."""
-        table = stacked([self.table, part.table])
-        table.names, n = self.table.names, len(self.weights) + len(part.weights)
-        base = np.hstack([self.base, self.model.unmoved(part.table)])
-        return Problem(
-            table, self.model, None, np.full(n, 1 / n), n, base, np.ones(n, dtype=bool)
-        )
+        for mean, moved, (sums, curves) in zip(means, deviations, found):
+            request, reduction, scale, outcome = mean
+            extend_errors(outcome, moved, self)
+            outcome.skewness = outcome.influences = None
+            outcome.importances = sums / weight
+            for e, curve in enumerate(curves):
+                outcome.curves[e] = curve / weight
+                move = self.move(features[e], request)
+                own = reduction.for_kind(move.categorical)
+                sample = sample_of(walk, [move], scale)
+                spread = own.spread(outcome.curves[e][np.newaxis], sample)
+                outcome.importances[e] = spread[0] / scale
 
 
-def _is_mean(reduction, request):
-    """Whether importances are means over rows, or follow from curves that are.
+def _means(request, *others):
+    """The reductions that are means over rows, or follow from curves that are.
 
-    Within subgroups, to which only donors belong, they are not.
+    Each with its scale, and with what others hold for it. Within subgroups, to which
+    only donors belong, there are none.
     """
-    of_rows = isinstance(reduction, PartialDependence | RowMean)
-    return of_rows and not callable(request.grid)
+    every = zip(request.reductions, request.scales, *others)
+    kinds = () if callable(request.grid) else (PartialDependence, RowMean)
+    return [one for one in every if isinstance(one[0], kinds)]
 
 
 def _asked(requests, n_rows):
@@ -162,15 +159,70 @@ def _asked(requests, n_rows):
     asked = []
     for request in requests:
         found = replace(request, reductions=[], scales=[])
-        for reduction, scale in zip(request.reductions, request.scales):
+        for reduction, scale in _means(request):
             if isinstance(reduction, PartialDependence):
                 reduction = type(reduction).over(reduction.statistic, n_rows, 1)
-            if _is_mean(reduction, request):
-                found.reductions.append(reduction)
-                found.scales.append(scale)
+            found.reductions.append(reduction)
+            found.scales.append(scale)
         if found.reductions:
             asked.append(found)
     return asked
+
+
+@dataclass(frozen=True, eq=False)
+class DonorGrid:
+    """The values of donors for rows that are none.
+
+    Called as `make_move` is, with the grid already known.
+
+    Parameters
+    ----------
+    grid : str, int, array-like or dict
+    table : Table
+        Of the donors.
+    weights : ndarray of shape (n_donors,)
+        They sum to 1.
+    rows : ndarray of shape (n_donors,)
+        Which rows they are of the table that the move is for.
+    """
+
+    grid: object
+    table: object
+    weights: np.ndarray
+    rows: np.ndarray
+
+    def __call__(self, table, weights, feature, categorical_columns):
+        """The `Move` of a feature."""
+        own = self.table, self.weights, feature, self.grid
+        move = make_move(*own, categorical_columns)
+        if (donors := move.donors) is not None:
+            donors = np.where(donors >= 0, self.rows[donors], -1)
+        return replace(move, donors=donors, codes=None)
+
+
+def _moved(problem, response, features, requests, chances, rows):
+    """The outcomes of some rows that move to the values of others.
+
+    Parameters
+    ----------
+    problem : Problem
+    response : Response
+    features : list of Feature
+    requests : list of Request
+    chances : ndarray of shape (n_samples,)
+        In proportion to these each row of the table is a donor.
+    rows : ndarray of int
+        That are evaluated.
+    """
+    donors = np.flatnonzero(chances)
+    table, chances = problem.table.take(donors), chances[donors] / chances.sum()
+    asked = _asked(requests, len(rows))
+    for request in asked:
+        request.grid = DonorGrid(request.grid, table, chances, donors)
+    walk = problem.walk(response, features, asked)
+    walk.rows = walk.rows.alone(rows)
+    walk.rows.units = Units(len(rows), walk.rows.weights)
+    return list(chain.from_iterable(run_walk(walk)))
 
 
 def _deviations(problem, response, features, requests):
@@ -183,92 +235,41 @@ def _deviations(problem, response, features, requests):
     """
     n, random = len(problem.weights), np.random.default_rng(0)
     rows = np.sort(random.choice(n, min(n, MOVED_ROWS), replace=False))
-    asked = _asked(requests, len(rows))
-    walk = problem.walk(response, features, asked)
-    y = None if walk.rows.y is None else walk.rows.y[rows]
-    certain, weights = problem.partitions.certain, problem.weights
+    certain = problem.partitions.certain
     drawn = np.flatnonzero(~certain)
     size = round(len(drawn) / (2.0 - problem.partitions.share))
 
-    def importances(weights):
-        moves = MovesToDonors(problem, features, asked, weights)
-        found = _outcomes(walk, moves, rows, problem.weights[rows], y)
+    def importances(times):
+        chances = times * problem.weights
+        found = _moved(problem, response, features, requests, chances, rows)
         return [outcome.importances for outcome in found]
 
     samples = []
     for _ in range(N_SAMPLES):
-        chosen = random.choice(drawn, size, replace=False)
         times = np.where(certain, size / len(drawn), 0.0)
-        times[chosen] = 1.0
-        samples.append(importances(times * weights))
-    everywhere = importances(weights)
-    return [np.stack(of_one) - of_all for *of_one, of_all in zip(*samples, everywhere)]
+        times[random.choice(drawn, size, replace=False)] = 1.0
+        samples.append(importances(times))
+    every = importances(1.0)
+    return [np.stack(of_one) - of_all for *of_one, of_all in zip(*samples, every)]
 
 
-class MovesToDonors(Moves):
-    """Moves of other rows to the values of donors.
-
-    Parameters
-    ----------
-    problem : PartitionedProblem
-    features : list of Feature
-    requests : list of Request
-    weights : ndarray of shape (n_samples,)
-        Of the donors, the rows of the problem's table; 0 for those that are none.
-    """
-
-    def __init__(self, problem, features, requests, weights):
-        self.donors = np.flatnonzero(weights)
-        weights = weights[self.donors]
-        super().__init__(
-            problem.table.take(self.donors),
-            weights / weights.sum(),
-            features,
-            [request.grid for request in requests],
-            [request.categorical for request in requests],
-        )
-
-    @property
-    def by_column(self):
-        """None does: the values are not those of the rows that move."""
-        return np.zeros(len(self.features), dtype=bool)
-
-    def __getitem__(self, position):
-        move = super().__getitem__(position)
-        if (rows := move.donors) is not None:
-            rows = np.where(rows >= 0, self.donors[rows], -1)
-        return replace(move, donors=rows, codes=None)
-
-
-def _outcomes(walk, moves, rows, weights, y):
-    """Those of some rows of the table that move to the values of donors."""
-    table, base, weights = walk.rows.table, walk.rows.base, weights / weights.sum()
-    units = Units(len(rows), weights)
-    some = Rows(table, rows, weights, base[:, rows], units, y)
-    return list(chain.from_iterable(run_walk(replace(walk, moves=moves, rows=some))))
-
-
-def _spread(curve, reduction, move, walk, scale):
-    """The unscaled importance, (n_outputs,), that follows from a feature's curve."""
-    sample = sample_of(walk, [move], scale)
-    return reduction.for_kind(move.categorical).spread(curve[np.newaxis], sample)[0]
-
-
-def _walk_of_part(part, model, problem, asks_model, features, requests):
+def _walk_of_part(part, model, donors, asks_model, features, requests):
     """Importances and curves of the rows of a partition, times their weight."""
-    problem.model = model
-    joined, n_donors, n_rows = problem.joined(part), problem.n_rows, len(part.weights)
-    response = joined.drawing() if asks_model else joined.response(features)
-    asked = _asked(requests, n_rows)
-    moves = MovesToDonors(problem, features, asked, problem.weights)
-    y = None
-    if "y" in vars(problem):
-        y = check_target(part.y, n_rows, structured=True)
-    walk, rows = joined.walk(response, features, asked), n_donors + np.arange(n_rows)
-    weight = part.weights.sum()
+    table, weight = stacked([donors.table, part.table]), part.weights.sum()
+    table.names, n_rows = donors.table.names, len(part.weights)
+    weights = np.append(donors.weights, part.weights / weight) / 2.0
+    base = np.hstack([donors.base, model.unmoved(part.table)])
+    kept = np.ones(len(weights), dtype=bool)
+    both = Problem(table, model, None, weights, 2.0, base, kept)
+    if donors.y is not None:
+        target = check_target(part.y, n_rows, structured=True)
+        both.y = np.concatenate([donors.y, target])
+    response = both.drawing() if asks_model else both.response(features)
+    chances, rows = np.pad(donors.weights, (0, n_rows)), np.arange(len(weights))
+    found = _moved(both, response, features, requests, chances, rows[-n_rows:])
     return [
         (weight * one.importances, [weight * curve for curve in one.curves or []])
-        for one in _outcomes(walk, moves, rows, part.weights, y)
+        for one in found
     ]
 
 

@@ -357,24 +357,26 @@ class ImpurityImportance(BaseImportance):
         if X is None or y is None:
             missing = "X" if X is None else "y"
             raise ValueError(f"rows={self.rows!r} needs X and y, got {missing}=None.")
-        if are_apart(X):
-            X.fit_trees(self, estimator)
-            return
         table = as_table(X)
         self._set_features(table, None, estimator)
         target = check_target(y, table.n_samples)
         weights, kept, labels = check_rows(sample_weight, groups, table.n_samples)
-        places, decreases = np.flatnonzero(kept), []
+        places, in_trees = np.flatnonzero(kept), []
         some = table if kept.all() else table.take(places)
         for ensemble, output in each_ensemble(estimator, target):
             rows = rows_in_trees(ensemble, some, output[places], weights[places])
             if self.rows == "oob":
                 outside = out_of_bag_rows(ensemble, table, output, sample_weight, kept)
                 rows.outside = outside
-            decreases.append(rows.decrease(rows.sums()))
-        decrease = over_outputs(decreases)
+            in_trees.append(rows)
         units = Units.of(rows.weights / rows.weights.sum(), labels)
-        errors = units.error(decrease.influences.T)
+        if are_apart(X):
+            sums, error = X.sums_in_trees(estimator, in_trees), X.error_by(units)
+        else:
+            sums, error = [rows.sums() for rows in in_trees], units.error
+        every = zip(in_trees, sums)
+        decrease = over_outputs([rows.decrease(of_rows) for rows, of_rows in every])
+        errors = error(decrease.influences.T)
         self._store_earned(decrease.columns, decrease.totals, errors, units, y)
         if self.keep_rows:
             influences, rows = np.zeros((2, len(places), table.n_columns))
