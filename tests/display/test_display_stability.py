@@ -37,6 +37,7 @@ def test_plot_of_null():
     low, high = np.quantile(null[:, shown], [0.025, 0.975], axis=0)
     ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in display.bands_]
     np.testing.assert_allclose(ends, np.column_stack([low, high]))
+    np.testing.assert_array_equal(found._lines()[0][:, shown], [low, high])
     (right,) = display.ax_.child_axes
     pvalues = zip(found.pvalues()[shown], found.familywise_pvalues[shown])
     expected = [f"{p:.2g} ({familywise:.2g})" for p, familywise in pvalues]

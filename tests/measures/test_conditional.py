@@ -535,6 +535,10 @@ def test_a_tree_of_the_user_is_cloned_for_each_feature():
     assert measure.fit(of_mixed, MIXED, Y).explained_[0] > 0.5
     with pytest.raises(ValueError, match="'a' is not categorical"):
         measure.set_params(features=["a"]).fit(of_mixed, MIXED, Y)
+    measure.set_params(conditional=tree, features=[0], scale=None)
+    measure.fit(lambda X: X[:, 0] * X[:, 1], X[:, :2])
+    expected = clone(tree).fit(X[:, 1:2], X[:, 0]).score(X[:, 1:2], X[:, 0])
+    np.testing.assert_allclose(measure.explained_, [expected], rtol=1e-9)
 
 
 def test_explained_is_the_share_of_the_variance_between_the_parts():

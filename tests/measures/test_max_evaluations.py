@@ -7,6 +7,7 @@ import pytest
 from callback_recorder import Recorder
 from combinations import each
 from messages import says
+from roundoff import roundoff
 from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
@@ -385,6 +386,18 @@ def test_limited_curves_are_near_the_exact_ones(kind):
     decile = kind(**how, grid="deciles").fit(forest, wide)
     gap = np.abs(drawn.importances_ - decile.importances_)
     assert np.all(gap < 4 * drawn.monte_carlo_errors_ + 1e-12)
+
+
+def test_curves_of_drawn_rows_have_the_level_of_all_rows():
+    """That of an unused column is the mean prediction of all rows."""
+
+    def model(X):
+        return X[:, 0] ** 2 + np.exp(X[:, 1])
+
+    imp = PartialDependenceImportance(grid="deciles", max_evaluations=3000)
+    assert imp.fit(model, X).estimation_ == "rows"
+    level = np.full(11, model(X).mean())
+    np.testing.assert_allclose(imp.curves_["x2"][1], level, rtol=roundoff(100, 1.0))
 
 
 @pytest.mark.parametrize("most", [99, 300])

@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from skvarimp import PermutationImportance, SensitivityImportance
-from skvarimp._data.table import as_table
+from skvarimp._data.table import Feature, as_table
 from skvarimp._measures.problem import NEAR
 from skvarimp._models.model import Model
 from skvarimp._response import contract
@@ -22,12 +22,14 @@ from skvarimp._response.drawing import (
     FURTHER,
     N_BINS,
     WITHIN,
+    DonorBins,
     DrawnCurves,
     DrawnRows,
     pooled_sums,
     rounded_down,
     strata,
 )
+from skvarimp._response.grid import make_move
 from skvarimp._response.probe import fast_response
 from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS, feature_seeds
 from skvarimp._response.rows import RowOrder
@@ -275,6 +277,19 @@ def test_numbers_are_rounded_down_to_three_digits():
     """1.75 is 1.11 in binary, and 0.1 lies between 0.09375 and 0.109375."""
     found = rounded_down(np.array([1.99, 0.1, 0.0, 1.75, 6.5]))
     np.testing.assert_array_equal(found, [0.0, 0.09375, 1.75, 6.0])
+
+
+def test_bins_of_donors_have_no_side():
+    """Values of which the signs are turned have the same bins, turned."""
+    random = np.random.default_rng(0)
+    values, weights = random.normal(size=12_000), random.dirichlet(np.ones(12_000))
+    feature, found = Feature("x", (0,)), []
+    for column in (values, -values):
+        move = make_move(as_table(column[:, np.newaxis]), weights, feature, "all")
+        found.append(DonorBins.of(move).of_cell)
+    up, down = found
+    assert up[-1] > 5_000
+    np.testing.assert_array_equal(up, up[-1] - down[::-1])
 
 
 def test_errors_of_means_by_loops():
