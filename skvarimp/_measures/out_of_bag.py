@@ -282,7 +282,7 @@ def _gained(t, of, features, seeds, n_draws):
     walk = problem.walk(response, features, [request])
     (reduction,), n_rows = request.reductions, problem.n_rows
     # a seed for each tree and feature, so that no draw depends on the splits
-    order = RowOrder.drawn(problem.weights, t)
+    order = RowOrder.drawn(problem.weights, t, n_rows)
     draws = StrataDraws(walk, reduction, one, seeds[t, used], order)
     every = list(range(len(features)))
     found = draws.draw((every, slice(0, n_rows), 0, n_draws))

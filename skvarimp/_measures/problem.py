@@ -342,9 +342,9 @@ class Problem:
         """
         walk = self.walk(self.drawing(), features, [request], measure.keep_rows)
         seeds = feature_seeds(measure.random_state, len(features))
-        order = self.row_order(int(seeds[0]))
-        draws = StrataDraws(walk, reduction, scale, seeds, order)
         effort, size = Effort.of(measure), self.reach(scale)
+        order = self.row_order(int(seeds[0]), effort.most_rows(self.n_rows))
+        draws = StrataDraws(walk, reduction, scale, seeds, order)
         outcome = draw_in_rounds(draws, effort, measure, size)
         measure.response_path_ = self.drawing(draws.done).path
         return outcome
@@ -368,26 +368,33 @@ class Problem:
         response = self.response(features)
         walk = self.walk(response, features, [request], measure.keep_rows)
         seeds = feature_seeds(measure.random_state, len(features))
-        order = self.row_order(int(seeds[0]))
+        n_most = self.n_rows if isinstance(measure.tol, float) else n_first
+        order = self.row_order(int(seeds[0]), n_most)
         draws, size = RowDraws(walk, order, sizes), self.reach(request.scales[0])
         outcome = rows_in_rounds(draws, n_first, measure.tol, measure, size)
         n_drawn = int(outcome.n_draws.max())
         measure.response_path_ = f"{response.path}, {rows_drawn(n_drawn, self.n_rows)}"
         return outcome
 
-    def row_order(self, seed):
+    def row_order(self, seed, n_most):
         """The order in which rows are drawn, those of a far response more often.
 
         Moves change these most. Beyond `NEAR` standard deviations from the mean, rows
         are drawn in proportion to how far they are; of several outputs, the root mean
         square counts.
+
+        Parameters
+        ----------
+        seed : int
+        n_most : int
+            How many rows are drawn at most.
         """
         squares = self.rows.squared_deviations
         variances = squares @ self.weights
         varies = variances > 0
         squares = squares[varies] / variances[varies, np.newaxis]
         far = np.sqrt(squares.sum(axis=0) / max(varies.sum(), 1))
-        return RowOrder.drawn(self.weights, seed, np.maximum(far, NEAR))
+        return RowOrder.drawn(self.weights, seed, n_most, np.maximum(far, NEAR))
 
     def curves_are_cheap(self, features, request):
         """Whether all values cost hardly more than quantiles at drawn rows do.
@@ -444,7 +451,7 @@ class Problem:
     @cached_property
     def curve_order(self):
         """The order in which rows are drawn for mean curves; the same in all fits."""
-        return RowOrder.drawn(self.weights, 0)
+        return RowOrder.drawn(self.weights, 0, curve_rows(self.n_rows))
 
     def rows_alone(self, rows):
         """`Rows` of those that `rows_of_curves` has drawn; None: of all."""

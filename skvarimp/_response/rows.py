@@ -116,48 +116,68 @@ class RowOrder:
     the rows that are not certain are then divided by their sum, so that they stand for
     the weight of all such rows. For even sizes the order is purely random.
 
-    One row after the other is left out, from m = n on: of m + 1 rows, each with the
-    chance that makes its p of m + 1 that of m; these chances sum to 1. (Tillé, "An
-    elimination procedure for unequal probability sampling without replacement",
-    Biometrika 83, 1996.)
+    As many rows as are drawn at most are a systematic sample of all rows in random
+    order, with these chances: where the sums of p pass U, U + 1 and so on, U uniform in
+    [0, 1). Then one row after the other is left out: of m + 1 rows, each with the
+    chance that makes its p of m + 1 that of m. Among the rows that are there, these
+    chances sum to 1: rows that are not certain have all the same, and those that are
+    newly so are there for certain. (Tillé, "An elimination procedure for unequal
+    probability sampling without replacement", Biometrika 83, 1996.)
 
     Attributes
     ----------
-    rows : ndarray of shape (n_rows,)
-        Positions, the first drawn first.
-    weights, sizes : ndarray of shape (n_rows,)
-        Of these; the weights sum to 1.
-    least : ndarray of shape (n_rows + 1,)
+    rows : ndarray of shape (n_most,)
+        Positions, the first drawn first. The others are never drawn.
+    weights, sizes : ndarray of shape (n_most,)
+        Of these; the weights of all rows sum to 1.
+    least : ndarray of shape (n_most + 1,)
         The t of each m; 0 where all rows are drawn.
+    n_rows : int
+        All of them.
+    others : float
+        The weight of the rows that are never drawn.
     """
 
     rows: np.ndarray
     weights: np.ndarray
     sizes: np.ndarray
     least: np.ndarray
+    n_rows: int
+    others: float
 
     @classmethod
-    def drawn(cls, weights, seed, times=1.0):
+    def drawn(cls, weights, seed, n_most, times=1.0):
         """An order of rows with such weights; their sizes are some times the weights.
 
         Parameters
         ----------
         weights : ndarray of shape (n_rows,)
         seed : int
+        n_most : int
+            How many rows are drawn at most.
         times : ndarray of shape (n_rows,), default=1.0
         """
         random, sizes = np.random.default_rng([seed, 2]), weights * times
-        rows = np.argsort(sizes, kind="stable")
-        certain, least = _certain_rows(sizes[rows])
+        n_smaller = len(sizes) - n_most
+        by_size = np.argpartition(sizes, n_smaller)
+        smaller, rows = by_size[:n_smaller], np.sort(by_size[n_smaller:])
+        rows = rows[np.argsort(sizes[rows], kind="stable")]
+        certain, least = _certain_rows(sizes[rows], sizes[smaller])
         if sizes.min() == sizes.max():
-            rows = random.permutation(rows)  # the same chances in less time
+            rows = random.permutation(len(sizes))[:n_most]  # the same in less time
         else:
+            if n_smaller:
+                n_rest = n_most - certain[-1]
+                rest = np.append(smaller, rows[:n_rest])
+                rest = rest[_systematic_sample(sizes[rest], n_rest, random)]
+                rows = np.append(rest, rows[n_rest:])
             last_first = _order_of_elimination(sizes[rows], certain, least, random)
             rows = rows[last_first[::-1]]
-        return cls(rows, weights[rows], sizes[rows], least)
+        others = float(np.delete(weights, rows).sum())
+        return cls(rows, weights[rows], sizes[rows], least, len(sizes), others)
 
     def __len__(self):
-        return len(self.rows)
+        return self.n_rows
 
     def first(self, m):
         """The first m rows in their own order, their `shares` and `chances`."""
@@ -172,30 +192,48 @@ class RowOrder:
 
     def shares(self, m):
         """Weights of the first m rows as a sample of all: they sum to 1, (m,)."""
-        if m == len(self):
+        least = self.least[m]
+        if least == 0:
             return self.weights
-        rest = self.sizes < self.least[m]  # not certain
+        rest = self.sizes < least  # not certain
         shares, drawn = self.weights[:m].copy(), rest[:m]
         of_rest = shares[drawn] / self.chances(m)[drawn]
-        shares[drawn] = of_rest * (self.weights[rest].sum() / of_rest.sum())
+        weight = self.weights[rest].sum() + self.others
+        shares[drawn] = of_rest * (weight / of_rest.sum())
         return shares
 
 
-def _certain_rows(sizes):
-    """How many of m rows are drawn for certain, and the t of m, for m = 0 to n.
+def _certain_rows(sizes, smaller):
+    """How many of m rows are drawn for certain, and the t of m, from m = 0 on.
 
     Parameters
     ----------
-    sizes : ndarray of shape (n_rows,)
-        Ascending.
+    sizes : ndarray of shape (n_most,)
+        The largest ones, ascending.
+    smaller : ndarray of shape (n_rows - n_most,)
+        The others.
     """
-    n, m = len(sizes), np.arange(len(sizes))
-    rest = np.cumsum(sizes)[::-1]  # without the a largest ones, for a = 0 to n - 1
+    m = np.arange(len(sizes) + 1)
+    # without the a largest ones, for a = 0 to n_most - 1
+    rest = smaller.sum() + np.cumsum(sizes)[::-1]
     # the next row has a chance below 1 where its size times m - a is below the rest
-    certain = np.searchsorted(m + rest / sizes[::-1], m, side="right")
+    certain = np.searchsorted(m[:-1] + rest / sizes[::-1], m, side="right")
     certain = np.minimum(certain, np.maximum(m - 1, 0))
     least = rest[certain] / np.maximum(m - certain, 1)
-    return np.append(certain, n), np.append(least, 0.0)
+    if not len(smaller):
+        certain[-1], least[-1] = len(sizes), 0.0
+    return certain, least
+
+
+def _systematic_sample(sizes, m, random):
+    """Positions of m rows, drawn with chances in proportion to their sizes.
+
+    No size is above the m-th part of all.
+    """
+    rows = random.permutation(len(sizes))
+    ends = np.cumsum(sizes[rows])
+    points = (np.arange(m) + random.random()) / m * ends[-1]
+    return rows[np.searchsorted(ends[:-1], points, side="right")]
 
 
 def _order_of_elimination(sizes, certain, least, random):
@@ -206,9 +244,9 @@ def _order_of_elimination(sizes, certain, least, random):
 
     Parameters
     ----------
-    sizes : ndarray of shape (n_rows,)
-        Ascending.
-    certain, least : ndarray of shape (n_rows + 1,)
+    sizes : ndarray of shape (n_most,)
+        Those of certain rows are ascending, and last.
+    certain, least : ndarray of shape (n_most + 1,)
         Of each m.
     random : Generator
     """

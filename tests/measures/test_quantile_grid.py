@@ -151,7 +151,7 @@ def test_errors_of_drawn_rows_are_honest(monkeypatch):
     exact = PartialDependenceImportance(grid=64).fit(bent, X, sample_weight=weights)
     drawn = RowOrder.drawn
     for seed in range(400):
-        order = drawn(weights / weights.sum(), seed)
+        order = drawn(weights / weights.sum(), seed, 300)
         monkeypatch.setattr(RowOrder, "drawn", lambda *_, order=order: order)
         imp = PartialDependenceImportance(features=[1, 2])
         imp.fit(bent, X, sample_weight=weights)

@@ -45,7 +45,7 @@ def drawn_by_loops(contribution, weights):
     found, w, seeds = [], weights / weights.sum(), feature_seeds(0, len(FEATURES))
     far = np.abs(f(X) - w @ f(X))
     times = np.maximum(far / np.sqrt(w @ far**2), NEAR)
-    rows = RowOrder.drawn(w, int(seeds[0]), times).rows
+    rows = RowOrder.drawn(w, int(seeds[0]), N, times).rows
     for seed, feature in zip(seeds, FEATURES):
         columns = np.atleast_1d(feature)
         others = np.setdiff1d(np.arange(X.shape[1]), columns)

@@ -310,7 +310,7 @@ def test_errors_of_means_by_loops():
     total = variance = farthest = 0.0
     far = np.abs(model(column) - np.average(model(column), weights=weights))
     times = np.maximum(far / np.sqrt(np.average(far**2, weights=weights)), NEAR)
-    for place, i in enumerate(RowOrder.drawn(weights, int(seed), times).rows):
+    for place, i in enumerate(RowOrder.drawn(weights, int(seed), 40, times).rows):
         donors = ascending[np.searchsorted(ends, points[:, place])]
         draws = np.abs(model(column[donors]) - model(column[[i]]))
         total += weights[i] * draws.mean()

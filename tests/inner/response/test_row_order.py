@@ -15,7 +15,7 @@ WEIGHTS /= WEIGHTS.sum()
 @pytest.mark.parametrize("m", [1, 2, 20, 59])
 def test_weights_of_the_first_rows(m):
     """Certain rows keep theirs, the others share the rest; all rows keep theirs."""
-    order = RowOrder.drawn(WEIGHTS, 3)
+    order = RowOrder.drawn(WEIGHTS, 3, 60)
     assert sorted(order.rows) == list(range(60))
     shares, weights = order.shares(m), WEIGHTS[order.rows[:m]]
     assert shares.sum() == pytest.approx(1)
@@ -34,14 +34,15 @@ def test_even_weights_are_a_random_order():
     """Every row of the first ones counts alike, and each row is as likely there."""
     even, counts = np.full(20, 1 / 20), np.zeros(20)
     for seed in range(400):
-        order = RowOrder.drawn(even, seed)
+        order = RowOrder.drawn(even, seed, 20)
         np.testing.assert_allclose(order.shares(5), 1 / 5, rtol=1e-12)
         counts[order.rows[:5]] += 1
     # binomial numbers with a deviation of sqrt(400 / 4 * 3 / 4)
     assert np.all(np.abs(counts - 100) < 4 * np.sqrt(75))
 
 
-def test_means_over_the_first_rows_have_no_bias():
+@pytest.mark.parametrize("n_most", [60, 50])
+def test_means_over_the_first_rows_have_no_bias(n_most):
     """On average each row has its own weight; the heavy one is always there.
 
     A row that weighs v with the chance w / v has the variance w (v - w). Of 180 means,
@@ -50,7 +51,7 @@ def test_means_over_the_first_rows_have_no_bias():
     n_seeds, sizes = 2000, (10, 30, 50)
     sums = np.zeros((3, 60))
     for seed in range(n_seeds):
-        order = RowOrder.drawn(WEIGHTS, seed)
+        order = RowOrder.drawn(WEIGHTS, seed, n_most)
         for total, m in zip(sums, sizes):
             shares = order.shares(m)
             assert shares[order.rows[:m] == 7] == pytest.approx(WEIGHTS[7])
@@ -61,7 +62,8 @@ def test_means_over_the_first_rows_have_no_bias():
         assert np.all(np.abs(total / n_seeds - WEIGHTS) <= room + 1e-12)
 
 
-def test_rows_are_drawn_by_size():
+@pytest.mark.parametrize("n_most", [60, 37])
+def test_rows_are_drawn_by_size(n_most):
     """With the chances that are said, and so a sum of w / p has no bias.
 
     The weights of the first rows sum to 1: certain rows keep theirs, and others share
@@ -70,7 +72,7 @@ def test_rows_are_drawn_by_size():
     times, n_seeds, m = np.linspace(1, 9, 60), 2000, 20
     counts, sums = np.zeros((2, 60))
     for seed in range(n_seeds):
-        order = RowOrder.drawn(WEIGHTS, seed, times)
+        order = RowOrder.drawn(WEIGHTS, seed, n_most, times)
         rows, shares, chances = order.first(m)
         counts[rows] += 1 / chances
         sums[rows] += shares
@@ -86,6 +88,19 @@ def test_rows_are_drawn_by_size():
     assert np.all(np.abs(counts / n_seeds - 1) <= room + 1e-12)
     room = WEIGHTS * (2 / m + 5 * np.sqrt((1 / chances - 1) / n_seeds))
     assert np.all(np.abs(sums / n_seeds - WEIGHTS) < room)
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS, np.full(60, 1 / 60)])
+def test_rows_behind_the_most_are_not_asked_for(weights):
+    """The chances of the first ones are those among all rows; others are not known."""
+    some, every = (RowOrder.drawn(weights, 0, n_most) for n_most in (25, 60))
+    assert len(some) == len(every) == 60
+    assert len(set(some.rows.tolist())) == 25
+    np.testing.assert_allclose(some.least, every.least[:26], rtol=1e-13)
+    for ask in (some.first, some.shares, some.chances):
+        ask(25)
+        with pytest.raises(IndexError):
+            ask(26)
 
 
 def test_rows_of_a_far_response_are_drawn_for_certain():
@@ -114,7 +129,7 @@ def test_rows_of_a_far_response_are_drawn_for_certain():
 def test_first_rows_of_which_hardly_any_weigh():
     """Those of weight 1e-16 are last, and a sum of weights is 1 up to its rounding."""
     weights = np.repeat([0.1, 1e-17], 10)
-    order = RowOrder.drawn(weights, 0)
+    order = RowOrder.drawn(weights, 0, 20)
     assert set(order.rows[:10].tolist()) == set(range(10))
     for m in range(1, 21):
         assert order.shares(m).sum() == pytest.approx(1, abs=1e-14)
