@@ -166,10 +166,9 @@ def texts(heading, given):
     return Column(heading, lambda e: f"<td>{given[e]}</td>")
 
 
-def numbers(heading, values, like=None, digits=None):
-    """Numbers with some decimal places, or with those of the largest of some others."""
-    if digits is None:
-        digits = _places(values if like is None else like)
+def numbers(heading, values, like=None):
+    """Numbers with the decimal places of the largest, or of the largest of others."""
+    digits = _places(values if like is None else like)
     return Column(heading, lambda e: f"<td>{values[e]:.{digits}f}</td>")
 
 

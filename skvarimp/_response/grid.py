@@ -484,9 +484,6 @@ class Moves:
             for e in _features_with_values(features, grid):
                 self[request * len(features) + e]  # bad values raise before the work
 
-    def __len__(self):
-        return len(self.features) * len(self.grids)
-
     @property
     def by_column(self):
         """Which features move one column, whose values in the table are the grid."""

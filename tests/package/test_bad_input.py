@@ -8,6 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from messages import says
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_diabetes
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestRegressor
@@ -30,6 +31,7 @@ from skvarimp import (
     ImportanceEstimator,
     ImpurityImportance,
     InteractionImportance,
+    MatrixDisplay,
     NullDisplay,
     PartialDependenceImportance,
     PermutationImportance,
@@ -37,9 +39,10 @@ from skvarimp import (
     compare_importances,
     importance_across_folds,
 )
-from skvarimp.feature_functions import Step
-from skvarimp.filters import auc, lowess_r2
+from skvarimp.feature_functions import Level, Step
+from skvarimp.filters import auc, group_statistic, lowess_r2
 from skvarimp.sequence import (
+    OligomerHeatmapDisplay,
     OligomerVectorizer,
     OligomerWeights,
     PositionalOligomerImportance,
@@ -155,6 +158,28 @@ class NoEstimator:
     """It has no `fit`."""
 
 
+class Classless(ClassifierMixin, BaseEstimator):
+    """It does not say what its labels are."""
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict_proba(self, X):
+        """One half each."""
+        return np.full((len(X), 2), 0.5)
+
+
+class FewCoefficients(BaseEstimator):
+    """Coefficients of which something is wrong."""
+
+    def __init__(self, coef_=(1.0, 2.0)):
+        self.coef_, self.intercept_ = np.array(coef_), 0.0
+
+    def predict(self, X):
+        """Nothing."""
+        return np.zeros(len(X))
+
+
 SCORES = {
     "none": lambda model, X, y: None,
     "text": lambda model, X, y: "good",
@@ -181,6 +206,24 @@ MISUSES = {
         lambda: ImportanceEstimator(NoEstimator(), SensitivityImportance()).fit(X, Y),
         TypeError,
         "`estimator` must be an estimator with a `fit` method",
+    ),
+    # weights
+    "weights too large to be summed": (
+        lambda: SensitivityImportance().fit(TREE, X, Y, sample_weight=1e307 + 0 * Y),
+        ValueError,
+        says("`sample_weight` … got 1e+307 … Divide"),
+    ),
+    "no weight of any tree": (
+        lambda: ImpurityImportance(surrogates=True).fit(TREE, X, Y, tree_weights=[0]),
+        ValueError,
+        says("`tree_weights` … 0"),
+    ),
+    "too many repeated rows": (
+        lambda: FilterImportance(score_func=group_statistic).fit(
+            None, X, Y > 140, sample_weight=1e8 + 0 * Y
+        ),
+        ValueError,
+        says("`sample_weight` … 6e+09 … smaller weights"),
     ),
     # targets and weights of selectors
     "short y": (
@@ -276,6 +319,34 @@ MISUSES = {
         ValueError,
         says("scoring='accuracy' … Classification … continuous"),
     ),
+    # models
+    "complex predictions": (
+        lambda: SensitivityImportance().fit(lambda X: 1j * X["age"], X),
+        ValueError,
+        says("response … complex … real"),
+    ),
+    "classifier without classes": (
+        lambda: SensitivityImportance().fit(Classless(), X, Y > 140),
+        ValueError,
+        says("Classless … `classes_` … callable"),
+    ),
+    "coefficients of other columns": (
+        lambda: CoefficientImportance(statistic="absolute").fit(FewCoefficients(), X),
+        TypeError,
+        says("one coefficient … got shape (1, 2) … FewCoefficients … 3 columns"),
+    ),
+    "unknown coefficients": (
+        lambda: CoefficientImportance(statistic="absolute").fit(
+            FewCoefficients([0.0, np.nan, 1.0]), X
+        ),
+        ValueError,
+        says("`coef_` … FewCoefficients … NaN"),
+    ),
+    "coefficients without y": (
+        lambda: CoefficientImportance(statistic="standardized").fit(LINEAR, X),
+        ValueError,
+        says("statistic='standardized' … y … statistic='absolute'"),
+    ),
     # the order of arguments, and what is checked before any model is asked
     "no model to compare": (
         lambda: compare_importances(X, Y),
@@ -307,7 +378,46 @@ MISUSES = {
         ValueError,
         says("`oligomer` … 'N' at position 0 … 'ACGT'"),
     ),
+    # tables
+    "mask of other columns": (
+        lambda: SensitivityImportance(categorical_features=[True, False]).fit(TREE, X),
+        ValueError,
+        says("`categorical_features` … 3 values … got 2"),
+    ),
+    "values that are lists": (
+        lambda: SensitivityImportance(scale=None).fit(
+            lambda X: np.zeros(len(X)), pd.DataFrame({"a": [[1], [2], [1]]})
+        ),
+        TypeError,
+        says("[1] … numbers, strings or tuples … `features`"),
+    ),
+    "masked target": (
+        lambda: PermutationImportance().fit(LINEAR, X, np.ma.masked_less(Y, 100)),
+        TypeError,
+        says("y … masked … y.filled(np.nan)"),
+    ),
+    "ragged target": (
+        lambda: PermutationImportance().fit(LINEAR, X, [[1.0], [1.0, 2.0]] * 30),
+        ValueError,
+        says("y … one length … got [[1.0], [1.0, 2.0]"),
+    ),
+    # pictures of nothing
+    "matrix of nothing": (
+        lambda: MatrixDisplay(np.empty((0, 0)), []).plot(),
+        ValueError,
+        says("`names` … empty"),
+    ),
+    "oligomers of nothing": (
+        lambda: OligomerHeatmapDisplay(np.empty((0, 4)), list("ACGT")).plot(),
+        ValueError,
+        says("`importances` … empty"),
+    ),
     # functions and columns
+    "set of levels": (
+        lambda: FIRMImportance(feature_functions=[Level("age", [1, 2])]).fit(LINEAR, X),
+        TypeError,
+        says("`value` … got [1, 2] … callable"),
+    ),
     "set of columns": (
         lambda: SensitivityImportance(features={"age", "bmi"}).fit(LINEAR, X, Y),
         TypeError,

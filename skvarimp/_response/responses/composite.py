@@ -228,9 +228,6 @@ class TransformedMoves:
         """See `Moves.kind`."""
         return self.raw_moves.kind(position)
 
-    def __len__(self):
-        return len(self.raw_moves)
-
     def __getitem__(self, position):
         def make():
             raw = self.raw_moves[position]
