@@ -33,7 +33,7 @@ OTHERS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Add: ast.Sub}
 OTHERS |= {other: operator for operator, other in OTHERS.items()}
 SIZES = {"CACHE", "BLOCK", "HELD", "numbers_at_once", "working_bytes"}
 OF_SPEED = ("cost", "fastest", "memory")
-SYMMETRIC = ("max", "min", "maximum", "minimum", "array_equal", "union1d")
+SYMMETRIC = ("max", "min", "maximum", "minimum", "array_equal", "union1d", "clip")
 
 
 def places(node):

@@ -2,6 +2,8 @@
 
 import importlib
 import inspect
+import math
+import re
 import runpy
 import typing
 from pathlib import Path
@@ -80,6 +82,33 @@ def test_signatures_are_fully_annotated(name):
     assert bare == []
     assert signature.return_annotation is not signature.empty
     assert "return" in typing.get_type_hints(function)
+
+
+PUBLIC = CALLABLES | {
+    name: member
+    for module in map(importlib.import_module, MODULES)
+    for name, member in vars(module).items()
+    if name in module.__all__ and inspect.isclass(member)
+}
+# name, other : type, default=value, of which the type may go on in a second line
+DEFAULT = re.compile(r"^ *(\w+(?:, \w+)*) : .*?(?:\n.*?)?default=(.+)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_documented_defaults_are_those_of_the_signature(name):
+    """A constant, as the docstring writes it."""
+    parameters = inspect.signature(PUBLIC[name]).parameters
+    for names, written in DEFAULT.findall(PUBLIC[name].__doc__ or ""):
+        for parameter in set(names.split(", ")) & set(parameters):
+            default = parameters[parameter].default
+            if isinstance(default, str | int | float | None):
+                assert eval(written, {"inf": math.inf}) == default
+
+
+def test_documented_defaults_are_found():
+    """Also of several parameters in a line."""
+    doc = "    seed, n : int or\n        None, default=3\n    x : float, default=1.5"
+    assert DEFAULT.findall(doc) == [("seed, n", "3"), ("x", "1.5")]
 
 
 @pytest.mark.parametrize("name", CALLABLES)
