@@ -209,20 +209,34 @@ class Problem:
         n_drawn : float
             Predictions that the drawn numbers of all features take.
         """
-        (reduction,), most = request.reductions, np.full(len(features), self.n_rows)
-        cost = self.exact_cost(features, reduction, self.n_rows, most)
-        limit = self.response(features).affordable(n_drawn)
-        if cost <= limit:
-            return True
-        sizes = self.sizes_for_costs(features, request)
-        return self.exact_cost(features, reduction, self.n_rows, sizes) <= limit
+        response, (reduction,) = self.response(features), request.reductions
+        limit, (few, most) = (
+            response.affordable(n_drawn),
+            self._costs(features, reduction),
+        )
+        if few == most or most <= limit:
+            return most <= limit
+        cost, moves = 0.0, self.moves(features, [request])
+        for e, feature in enumerate(features):
+            grouped = len(feature.columns) > 1
+            cost += response.cost(
+                self.n_rows, moves[e].cells_per_row, reduction, grouped
+            )
+            if cost > limit:  # often the first feature says so: each takes a sort
+                return False
+        return True
+
+    def _costs(self, features, reduction):
+        """Exact costs if each feature had two values, and one for each row."""
+        n, ones = self.n_rows, np.ones(len(features), dtype=np.intp)
+        return [self.exact_cost(features, reduction, n, k * ones) for k in (2, n)]
 
     def sizes_for_costs(self, features, request):
         """As `grid_sizes`, but at most: where costs do not depend on them."""
-        reduction, n = request.reductions[0], self.n_rows
-        few, most = np.full(len(features), 2), np.full(len(features), n)
-        a, b = (self.exact_cost(features, reduction, n, k) for k in (few, most))
-        return most if a == b else self.grid_sizes(features, request)
+        few, most = self._costs(features, request.reductions[0])
+        if few == most:
+            return np.full(len(features), self.n_rows)
+        return self.grid_sizes(features, request)
 
     def affordable_rows(self, features, request):
         """How many rows a response that is read moves through all values in time."""

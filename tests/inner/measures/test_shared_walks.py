@@ -13,6 +13,7 @@ from skvarimp import (
 )
 from skvarimp._measures.problem import Problem
 from skvarimp._measures.response_importance import fit_together
+from skvarimp._response import grid as _grid
 from skvarimp._response import probe as _probe
 from skvarimp.exceptions import ImportanceWarning
 
@@ -61,3 +62,21 @@ def test_a_model_is_read_and_probed_once_before_its_cost_is_asked(measure, monke
     with pytest.raises(ValueError, match=says("`conditional` … got shape (3,)")):
         measure(conditional=np.zeros(3)).fit(ridge, X, y)
     assert seen == []
+
+
+def test_values_that_say_what_is_cheap_are_sorted_no_longer_than_needed(monkeypatch):
+    """The first column's 420 values per row are above three times 6 draws of all six.
+
+    So beside the six columns that are drawn from, one is sorted.
+    """
+    rows, sorted_columns, make_move = np.tile(X, (7, 1)), [], _grid.make_move
+    rows += np.random.default_rng(0).normal(size=rows.shape)
+
+    def note(table, weights, feature, *given):
+        sorted_columns.append(feature.name)
+        return make_move(table, weights, feature, *given)
+
+    monkeypatch.setattr(_grid, "make_move", note)
+    measure = SensitivityImportance(scale=None, random_state=0).fit(model, rows)
+    assert "6 draws of each of 420 rows" in measure.response_path_
+    assert sorted(sorted_columns) == sorted([*measure.features_, "x0"])
