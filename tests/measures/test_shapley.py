@@ -632,6 +632,16 @@ def test_draws_stop_at_the_tolerance():
     assert np.all(auto.monte_carlo_errors_ <= goal)
 
 
+def test_repeats_before_an_error_of_drawing_is_trusted():
+    """Four of a callable, and ten of trees, of which all rows have the same order."""
+    forest = MODELS["deep forest"].fit(X, Y)
+    for model, least in ((forest.predict, 4), (forest, 10)):
+        imp = ShapleyImportance(estimation="sampled", tol=1e9, n_repeats=50)
+        recorder = Recorder(step="repeat")
+        imp.set_params(random_state=0).set_callbacks(recorder).fit(model, X)
+        assert recorder.steps == least
+
+
 def test_a_callback_stops_after_a_repeat():
     """The numbers are those of the repeats so far."""
     model = MODELS["deep forest"].fit(X, Y)

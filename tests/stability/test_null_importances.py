@@ -1,10 +1,12 @@
 """Importances for shuffled targets: the plain loop, p-values, strata, weights."""
 
+import re
 import warnings
 from inspect import signature
 
 import numpy as np
 import pytest
+from messages import says
 from refit_cases import FOREST, LABELS, LINEAR, OBSERVED, Slopes, X, Y, slopes, values
 from scipy import stats
 from sklearn.ensemble import RandomForestRegressor
@@ -372,3 +374,20 @@ def test_all_targets_alike_standardise_an_feature():
         of_others = family_wise(centred / both[1:].std(axis=0))
         differs |= not np.array_equal(expected, of_others)
     assert differs
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (0, "none stands out"),
+        (1, "a stands out … while b, c and d do not"),
+        (3, "a, b and c stand out … while d does not"),
+        (4, "a, b, c and d stand out"),
+    ],
+)
+def test_words_agree_in_number(n, words):
+    """Features beyond all shuffled targets, and the others."""
+    null = np.random.default_rng(0).exponential(size=(99, 4))
+    own = np.where(np.arange(4) < n, 1e3, 0.0)
+    said = NullImportances(list("abcd"), own, null=null).summary()
+    assert re.search(says(words), said)
