@@ -112,8 +112,8 @@ def test_rank_intervals_are_no_wider_than_bonferronis_and_sometimes_narrower():
 
 def test_many_features_are_compared_by_holm():
     """The same ranks where differences are clear, in a table that fits."""
-    slopes = np.r_[np.full(5, 4.0), np.full(150, 1.0)]
-    wide = np.random.default_rng(1).normal(size=(400, 155))
+    slopes = np.r_[np.full(5, 4.0), np.full(300, 1.0)]
+    wide = np.random.default_rng(1).normal(size=(400, 305))
     frame = rank_intervals(fitted(*slopes, X=wide)).to_frame()
 
     top = frame.head(5)

@@ -261,3 +261,28 @@ def test_features_of_zero_are_not_among_the_largest():
     assert "x0" in largest
     assert "x1" not in largest
     assert "The importances of x1 and x2 are exactly 0" in said
+
+
+def test_what_differs_between_cohorts_and_fits():
+    """A cohort in which x0 counts threefold; a fit compared with itself."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    south = X[:, 1] > 0
+
+    def model(X):
+        return np.where(X[:, 1] > 0, 3.0, 1.0) * X[:, 0] + 0.1 * X[:, 2]
+
+    measure = skvarimp.SensitivityImportance(keep_rows=True, scale=None)
+    measure.fit(model, X)
+    cohorts = np.where(south, "south", "north")
+    said = skvarimp.importance_by_cohort(measure, cohorts).summary()
+    check_english(said)
+    assert "From all other rows x0 in north and x0 in south differ" in said
+    said = skvarimp.importance_difference(measure, measure).summary()
+    check_english(said)
+    assert said.endswith("The importance of each feature is the same in both.")
+    other = skvarimp.PermutationImportance(keep_rows=True, loss="absolute_error")
+    other.fit(model, X, model(X) + X[:, 1])
+    difference = skvarimp.importance_difference(measure, other)
+    assert difference.quantity.label == "difference of importances"
+    for label in (measure.result_.quantity.label, other.result_.quantity.label):
+        assert label in difference.summary()

@@ -6,8 +6,11 @@ from combinations import one_per
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     AdaBoostRegressor,
+    BaggingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     StackingClassifier,
@@ -18,6 +21,7 @@ from sklearn.linear_model import (
     LogisticRegression,
     Ridge,
     RidgeClassifier,
+    SGDClassifier,
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
@@ -175,8 +179,39 @@ def test_what_falls_together_is_one_form():
             VALUE,
             "AdaBoost of Ridge, which is not a tree",
         ),
+        (
+            BaggingClassifier(
+                LinearDiscriminantAnalysis(), 3, max_samples=12, random_state=0
+            ),
+            np.where(np.arange(len(X)) == 0, 2, TWO),
+            "a member of BaggingClassifier has not seen all classes",
+        ),
+        (
+            StackingClassifier(CLASSIFIERS[1:], FOREST),
+            LABELS,
+            "a stack for several labels at once",
+        ),
+        (
+            SGDClassifier(loss="modified_huber", random_state=0),
+            TWO,
+            "probabilities of the modified Huber loss are not read",
+        ),
+        (
+            DummyClassifier(strategy="stratified", random_state=0),
+            TWO,
+            "its predictions are random",
+        ),
     ],
-    ids=["labels", "curved stack", "temperature", "boosted lines"],
+    ids=[
+        "labels",
+        "curved stack",
+        "temperature",
+        "boosted lines",
+        "rare class",
+        "stack of labels",
+        "huber",
+        "dummy",
+    ],
 )
 def test_what_is_left_to_the_model(model, y, reason):
     """The reason is published."""

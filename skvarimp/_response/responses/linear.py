@@ -52,9 +52,6 @@ class LinearResponse(ProjectionResponse):
         added = np.ascontiguousarray(self.added(values, columns).T)
         return others[:, :, np.newaxis] + added[:, np.newaxis, :]
 
-    def head(self, sums):
-        return np.moveaxis(sums, -1, 0)
-
     def curves(self, rows, move):
         if self.link is not IDENTITY or not self.changes(move):
             return super().curves(rows, move)

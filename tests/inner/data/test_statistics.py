@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from skvarimp._data.statistics import gini_mean_difference
+from skvarimp._data.base_table import factorized, is_constant
+from skvarimp._data.statistics import deciles, gini_mean_difference
 from skvarimp._measures.problem import weighted_median
 
 
@@ -33,3 +34,15 @@ def test_gini_mean_difference_of_many_values():
     expected = (n - 1 / n) / 3
     found = gini_mean_difference(np.arange(n, dtype=float), np.full(n, 1 / n))
     assert found == pytest.approx(expected, rel=1e-13)
+
+
+def test_columns_of_objects():
+    """True is another level than 1; a column of missing values is constant."""
+    codes, first = factorized(np.array([1, True, 1, "1", True], dtype=object))
+    assert codes[0] == codes[2]
+    assert codes[1] == codes[4]
+    assert sorted(first) == [0, 1, 3]
+    missing = np.array([None, np.nan], dtype=object)
+    assert is_constant(missing)
+    assert not is_constant(np.append(missing, 0.0))
+    assert deciles(np.full(3, np.nan), np.full(3, 1 / 3)).size == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skvarimp._data.statistics import Units
-from skvarimp._response.rounds import DrawnUnits, Stopping
+from skvarimp._response.rounds import DrawnUnits, Stopping, rows_of_rounds
 
 
 @pytest.mark.parametrize("common", [True, False])
@@ -41,3 +41,9 @@ def test_draws_may_have_missed_the_next_jump():
     expected = np.array([6.5, 6.5, 120.0, 120.0, 0.0, 0.0, 0.0])
     found = Stopping.missed.fget(draws)
     np.testing.assert_allclose(found, np.sqrt(2.0) * 0.5 * expected, rtol=1e-15)
+
+
+def test_rows_of_rounds():
+    """10, then 20, then all 25 rows: each round asks for its rows anew."""
+    assert rows_of_rounds(10, 25) == 10 + 20 + 25
+    assert rows_of_rounds(30, 25) == 25

@@ -93,13 +93,6 @@ class TreeCodes:
             own_codes[:] = self.trees.codes(u, numbers)
         return features, codes
 
-    def keys(self, table, feature):
-        """Codes of a feature's own values, (n_samples, n_keys): equal in one cell."""
-        features = self.features(feature)
-        if not features:
-            return np.zeros((table.n_samples, 1), dtype=np.int32)
-        return self.rows(table)[:, features]
-
     def features(self, feature):
         """The features among a feature's columns."""
         return [self.feature_of[j] for j in feature.columns if j in self.feature_of]
