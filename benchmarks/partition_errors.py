@@ -1,14 +1,15 @@
 """How far numbers of rows in partitions are off those of the same rows in memory.
 
 Usage: ``OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/partition_errors.py [--rows N]
-[--partitions N] [--seeds N]``. Beyond 100 000 rows, partitions move their rows to the
-values of 100 000 donors, which are drawn without replacement. The error of all rows is
-estimated from the donors: its square is the squared error of the donors alone times
-their share of the rows. What the drawing adds is the squared standard error in
-partitions minus that. It is an estimate from a few samples, so that the mean over all
-seeds is taken. The difference of the two importances over the root of that mean is a
-z-value for each seed and feature: if the errors are honest, the z-values have a
-standard deviation of about 1. It is 0 if the drawing adds nothing but rounding.
+[--donors N] [--partitions N] [--seeds N] [--measures NAME ...]``. Of more rows than
+donors, partitions move their rows to the values of the donors, which are drawn without
+replacement. The error of all rows is estimated from the donors: its square is the
+squared error of the donors alone times their share of the rows. What the drawing adds
+is the squared standard error in partitions minus that. It is an estimate from a few
+samples, so that the mean over all seeds is taken. The difference of the two importances
+over the root of that mean is a z-value for each seed and feature: if the errors are
+honest, the z-values have a standard deviation of about 1. It is 0 if the drawing adds
+nothing but rounding. Fewer rows and donors take less time.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
-from skvarimp._partitions.partitions import Partitions
+from skvarimp._partitions import partitions
 
 MEASURES = {
     "sensitivity, pairs": SensitivityImportance(estimation="exact"),
@@ -65,20 +66,24 @@ def main():
     """Print mean and standard deviation of the z-values by measure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=300_000)
+    parser.add_argument("--donors", type=int, default=partitions.MOST_DONORS)
     parser.add_argument("--partitions", type=int, default=30)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--measures", nargs="+", choices=MEASURES, default=MEASURES)
     given = parser.parse_args()
-    found = {name: [] for name in MEASURES}
+    partitions.MOST_DONORS = given.donors
+    measures = {name: MEASURES[name] for name in given.measures}
+    found = {name: [] for name in measures}
     X, y = simulate(5000, 2**20)
     model = HistGradientBoostingRegressor(max_iter=30, random_state=0).fit(X, y)
     chunk = -(-given.rows // given.partitions)
     for seed in range(given.seeds):
         X, y = simulate(given.rows, seed)
         parts = da.from_array(X, chunks=(chunk, -1)), da.from_array(y, chunks=chunk)
-        rows = Partitions(*parts, None, None)
+        rows = partitions.Partitions(*parts, None, None)
         donors = rows.table.native, rows.y, rows.sample_weight
         memory, apart, donors = (
-            compare_importances({"": model}, X, y, MEASURES, sample_weight=w).results
+            compare_importances({"": model}, X, y, measures, sample_weight=w).results
             for X, y, w in ((X, y, None), (*parts, None), donors)
         )
         for name, values in found.items():
