@@ -542,6 +542,17 @@ def test_bins_of_effects_are_those_of_all_rows(few_donors, numbers):
         assert expected[[0, -1]].tolist() == [X[:, j].min(), X[:, j].max()]
 
 
+@pytest.mark.thorough
+def test_effects_in_other_processes(few_donors, numbers):
+    """Get the model, too."""
+    X, _, _ = numbers
+    one, two = (
+        ALEImportance(n_jobs=n_jobs).fit(one_output, in_parts(X)).importances_
+        for n_jobs in (None, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
 def test_conditional_means_have_the_bins_of_all_rows(few_donors):
     """As many as in memory, where their number follows that of the rows."""
     X = np.random.default_rng(0).normal(size=(3400, 1))
