@@ -311,14 +311,14 @@ default="auto"
             complete_influences(plan, request, outcomes[0], self.n_jobs)
         self.statistic_ = self._statistics(plan.problem.table, plan.features, request)
         self._store_outcome(plan, outcomes[0])
-        self.grid_ = {f.name: _grid_of(plan, f) for f in plan.features}
-        self.curves_, self.deciles_ = {}, {}
+        self.grid_, self.curves_, self.deciles_ = {}, {}, {}
         self.individual_curves_ = None if self.kind == "average" else {}
-        found = zip(plan.features, outcomes[-1].curves or [])
-        found = [pair for pair in found if pair[1] is not None]  # not stopped before
-        grid = partial(self._grid_and_deciles, plan.problem, request=request)
-        grids = list(in_threads(grid, [feature for feature, _ in found]))
-        for (feature, curve), (values, tenths) in zip(found, grids):
+        curves = outcomes[-1].curves or [None] * len(plan.features)
+        grids = in_threads(partial(_grid_and_deciles, plan), plan.features)
+        for feature, curve, of_grid in zip(plan.features, curves, grids):
+            self.grid_[feature.name], values, tenths = of_grid
+            if curve is None:  # stopped before
+                continue
             if tenths is not None:
                 self.deciles_[feature.name] = tenths
             averages = curve[0] if len(curve) == 1 else curve.T
@@ -360,18 +360,6 @@ default="auto"
     def _further_columns(self):
         mixed = len(set(self.statistic_)) > 1
         return {"statistic": np.array(self.statistic_)} if mixed else {}
-
-    def _grid_and_deciles(self, problem, feature, request):
-        """The grid of a feature, and the deciles of a numeric column or None."""
-        table = problem.table
-        single = len(feature.columns) == 1 and not table.has_levels(feature.columns[0])
-        if not single or kind_of(table, feature, request.categorical).categorical:
-            return problem.move(feature, request).values, None
-        grid = self.grid_[feature.name]
-        if isinstance(grid, str) and grid == "all":
-            move = problem.move(feature, replace(request, grid=values_alone))
-            return move.values, deciles(move.values, move.probabilities)
-        return problem.move(feature, request).values, problem.deciles(feature)
 
     def plot_curves(self, ax: Any = None, **kwargs: Any) -> CurvesDisplay:
         """Draw the partial dependence curves, the least flat first.
@@ -430,12 +418,23 @@ default="auto"
         return self._says(text, unit=self._unit)
 
 
-def _grid_of(plan, feature):
-    """The grid of one feature."""
-    grid = plan.request.grid
+def _grid_and_deciles(plan, feature):
+    """The grid of a feature, its values, and deciles of a numeric column or None."""
+    problem, request, move = plan.problem, plan.request, None
+    grid, table = request.grid, problem.table
     if isinstance(grid, QuantileGrid):
-        return grid.of(plan.problem.move(feature, plan.request))
-    return grid.get(feature.name, "all") if isinstance(grid, Mapping) else grid
+        move = problem.move(feature, request)
+        grid = grid.of(move)
+    elif isinstance(grid, Mapping):
+        grid = grid.get(feature.name, "all")
+    categorical = kind_of(table, feature, request.categorical).categorical
+    grouped = len(feature.columns) > 1
+    numeric = not (categorical or grouped or table.has_levels(feature.columns[0]))
+    if numeric and isinstance(grid, str) and grid == "all":
+        move = problem.move(feature, replace(request, grid=values_alone))
+        return grid, move.values, deciles(move.values, move.probabilities)
+    move = problem.move(feature, request) if move is None else move
+    return grid, move.values, problem.deciles(feature) if numeric else None
 
 
 def _some_curves(plan, feature):
