@@ -1,11 +1,14 @@
 """Names as wide as they are drawn: lines, what is cut, and how they stay different."""
 
+from datetime import datetime, timedelta, timezone
+
 import numpy as np
 import pytest
 from pictures import NAMES, names_of
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
+from skvarimp._display.matrix import pair_matrix  # noqa: E402
 from skvarimp._display.texts import (  # noqa: E402
     HINTING,
     TextRoom,
@@ -14,6 +17,7 @@ from skvarimp._display.texts import (  # noqa: E402
     unique_names,
     wrapped,
 )
+from skvarimp._display.times import as_times  # noqa: E402
 
 FIVE = TextRoom(5, 1, len)  # one line of five characters
 
@@ -94,3 +98,18 @@ def test_the_same_name_twice():
     short = unique_names(["abcdefghij"] * 2, FIVE)
     assert short[0] == short[1]
     assert np.unique(short).size == 1
+
+
+def test_times_with_a_zone_are_those_of_greenwich():
+    """Ten o'clock two hours east of it is eight o'clock there."""
+    zone = timezone(timedelta(hours=2))
+    found = as_times([datetime(2020, 1, 2, 10, tzinfo=zone), datetime(2020, 1, 2)])
+    expected = ["2020-01-02T08", "2020-01-02T00"]
+    np.testing.assert_array_equal(found, np.array(expected, "datetime64[us]"))
+
+
+def test_pairs_of_others_are_no_cells():
+    """Only pairs of two names, on both sides of the diagonal."""
+    pairs = [("a", "b"), ("a", "c")]
+    matrix = pair_matrix(["b", "a"], pairs, [0.5, np.nan])
+    np.testing.assert_array_equal(matrix, [[np.nan, 0.5], [0.5, np.nan]])

@@ -239,6 +239,8 @@ def test_words():
     )
     assert written(np.array([12.34, 1.0])).tolist() == ["12.3", "1.0"]
     assert written(np.array([0.4567]), percent=True).tolist() == ["45.7%"]
+    assert written(np.array([1.234e-12, -5e-13])).tolist() == ["1.23e-12", "-5.00e-13"]
+    assert written(np.array([1.234e-12, -5e-13]) * 1e22).tolist()[0] == "1.23e+10"
     assert written(np.array([-1e-9, 100.0])).tolist() == ["0.000", "100.000"]
     assert model_in_words(None) == ""
     assert model_in_words(lambda X: X) == "a function"

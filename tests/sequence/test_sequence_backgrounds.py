@@ -135,6 +135,7 @@ def test_unknown_letters_are_not_counted():
             says("`background` … 1 letters … position 1 … `pseudocount`"),
         ),
         (0, "random", "'uniform', 'empirical' or an array"),
+        (0, ["A", "B"], says("`background` … array … got ['A', 'B']")),
         (0, "empirical", "needs X"),
         (4, "uniform", says("`markov_order` … less than 4 … got 4")),
     ],

@@ -140,6 +140,7 @@ def test_letters_beyond_ascii_and_large_alphabets():
         (["ACGT", None], TypeError, "None of type NoneType at index 1"),
         ([b"ACGT"], TypeError, "bytes at index 0"),
         ("ACGT", TypeError, "got one string"),
+        (4, TypeError, says("X … list or array … got 4")),
         ([["A", "C"]], TypeError, "list at index 0"),
         (np.array([["ACGT"]]), ValueError, r"shape \(1, 1\)"),
         (np.array("ACGT"), ValueError, r"shape \(\)"),

@@ -74,12 +74,22 @@ def test_unknown_letters_add_nothing():
         ({1: np.ones((3, 3))}, r"must have shape \(3, 2\)"),
         ({0: np.ones((3, 1))}, says("`order` … at least 1, got 0")),
         ({1: np.full((3, 2), np.nan)}, "NaN or infinity"),
+        ({1: np.ones((3, 2), complex)}, says("order 1 … matrix of numbers")),
+        ({1: np.ones((3, 2, 1))}, says("order 1 … matrix of numbers")),
+        ({1: [["A", "B"]]}, says("order 1 … matrix of numbers")),
     ],
 )
 def test_bad_tables(tables, message):
     """Tables must fit one length and the alphabet."""
     with pytest.raises(ValueError, match=message):
         OligomerWeights(tables, alphabet="AB")
+
+
+def test_tables_of_nothing():
+    """No window has a weight: the score is the intercept."""
+    tables = {1: np.zeros((3, 2)), 2: [[0, 0, 0, 1], [0, 0, 0, 0]]}
+    weights = OligomerWeights(tables, 0.5, alphabet="AB")
+    assert weights.decision_function(["ABA", "BBA"]).tolist() == [0.5, 1.5]
 
 
 def test_large_intercepts():

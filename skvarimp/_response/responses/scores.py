@@ -106,8 +106,6 @@ class ScoreResponse(Response):
         )
 
     def at_cells(self, rows, moves, cells):
-        if not self.reads_cells:
-            return super().at_cells(rows, moves, cells)
         n_times, n_rows = cells.shape[1:]
         result = np.empty((len(moves), self.n_outputs, n_times, n_rows))
         for m, move in enumerate(moves):

@@ -18,6 +18,7 @@ from sklearn.svm import SVR
 import skvarimp
 from skvarimp import SensitivityImportance
 from skvarimp._running import private_sklearn
+from skvarimp._running.tasks import set_callbacks
 from skvarimp.exceptions import ResponseWarning
 
 X = np.random.default_rng(0).standard_normal((30, 2))
@@ -119,3 +120,10 @@ def test_hints_of_users_are_not_read(hint):
     kind = dataclass(type("Fields", (SensitivityImportance,), fields), repr=False)
     with pytest.raises(ValueError, match="'contrast' parameter of Fields"):
         kind(contrast="nope").fit(lambda X: X[:, 0], X)
+
+
+def test_callbacks_of_what_drives_none():
+    """A base class of an older scikit-learn has no `set_callbacks`."""
+    set_callbacks(object(), None)
+    with pytest.raises(TypeError, match=says("`callbacks` … scikit-learn 1.9")):
+        set_callbacks(object(), [print])
