@@ -3,7 +3,8 @@
 Only the tables know frames and sparse formats. Frames go through narwhals. Rows that
 memory does not hold are known by `ROWS_APART`, a list with one class, or none: then no
 measure takes a Dask collection. Such rows have a `table` of some of them, a sample that
-is enough for most measures. `problem` and `fit_trees` are for those that ask all rows.
+is enough for most measures. `problem`, `sums_in_trees`, `error_by` and
+`weight` are for those that ask all rows.
 """
 
 import numbers
