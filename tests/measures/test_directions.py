@@ -290,6 +290,20 @@ def test_pairs_within_subgroups():
         assert imp.directions_[j] == pytest.approx(rise / size, abs=1e-12)
 
 
+def test_drawn_pairs_within_subgroups():
+    """Near those of all pairs: 40 draws of 80 rows tell a share to 1 / 3200^(1/2)."""
+    part = (X[:, 3] > 1).astype(int)
+
+    def model(X):
+        return np.where(X[:, 3] > 1, 1, -1) * X[:, 0] - X[:, 1]
+
+    imp = SensitivityImportance(conditional=part, scale=None, features=[0, 1])
+    drawn = clone(imp).set_params(estimation="sampled", n_draws=40, random_state=0)
+    exact = imp.set_params(estimation="exact").fit(model, X)
+    directions = drawn.fit(model, X).directions_
+    np.testing.assert_allclose(directions, exact.directions_, atol=3 / np.sqrt(3200))
+
+
 def test_sparse_and_many_columns():
     """Lines of many columns at once, and in a comparison's shared walk."""
     dense = np.where(rng.uniform(size=(60, 30)) < 0.8, 0.0, rng.normal(size=(60, 30)))

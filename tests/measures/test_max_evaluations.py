@@ -400,6 +400,25 @@ def test_curves_of_drawn_rows_have_the_level_of_all_rows():
     np.testing.assert_allclose(imp.curves_["x2"][1], level, rtol=roundoff(100, 1.0))
 
 
+def test_curves_of_drawn_rows_of_a_sum_have_the_shape_of_all_rows():
+    """Only their level depends on the rows, so their flatness is exact."""
+
+    def model(X):
+        return X[:, 0] ** 2 + np.exp(X[:, 1])
+
+    for statistic in ("std", "range"):
+        exact = PartialDependenceImportance(statistic=statistic, grid="deciles")
+        exact.fit(model, X)
+        drawn = clone(exact).set_params(max_evaluations=3000).fit(model, X)
+        assert drawn.estimation_ == "rows"
+        np.testing.assert_allclose(
+            drawn.importances_,
+            exact.importances_,
+            rtol=0,
+            atol=roundoff(100, model(X)),
+        )
+
+
 @pytest.mark.parametrize("most", [99, 300])
 @pytest.mark.parametrize("importance", CURVES.values(), ids=CURVES)
 def test_limits_that_curves_cannot_keep(importance, most):

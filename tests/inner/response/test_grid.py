@@ -432,6 +432,17 @@ def test_two_features_move_at_once(container, second_grid):
         assert list(moved.types())[:2] == list(table.types())[:2]
 
 
+def test_joint_values_in_the_middle_of_bins_stand_for_the_others():
+    """Of the bins of equal probability; the last value may fill several."""
+    pairs = np.array([(a, b) for a in range(3) for b in range(4)], dtype=float)
+    weights = np.append(np.full(11, 0.05), 0.45)
+    both = Feature("both", (0, 1))
+    move = QuantileGrid(4, 4)(as_table(pairs), weights, both, frozenset())
+    # the middles of four bins, 0.125, 0.375, 0.625 and 0.875, lie in these values
+    np.testing.assert_array_equal(move.values, pairs[[2, 7, 11]])
+    np.testing.assert_allclose(move.probabilities, [0.25, 0.25, 0.5])
+
+
 @pytest.mark.parametrize("n_missing", [0, 7])
 def test_each_row_goes_with_the_bin_that_holds_it(n_missing):
     """Each of 4 bins has 15 of 60 values; missing values are a cell of their own."""
