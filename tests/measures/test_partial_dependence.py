@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from literal import curve, mean_curve, standard_error
+from messages import says
 from partial_dependence_models import X, Y
 from roundoff import roundoff
 from sklearn import config_context
@@ -17,6 +18,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import PartialDependenceImportance, compare_importances
+from skvarimp.exceptions import ResponseWarning
 
 
 def test_linear_model_is_coefficient_times_spread_of_distinct_values():
@@ -256,3 +258,19 @@ def test_standard_errors_from_joined_groups_are_unbiased():
     # the mean of 20 squares, each known to about (2 / 10)^(1/2)
     np.testing.assert_allclose(np.mean(ratios), 1.0, atol=3 * np.sqrt(0.2 / 20))
     assert np.std(ratios) > 0.05
+
+
+def test_lines_of_categories_are_measured_by_their_range():
+    """And the others by the standard deviation, many columns at once."""
+    data = np.column_stack([np.arange(len(X)) % 3, X])
+    model = LinearRegression().fit(data, Y)
+    paper = {"statistic": "std_or_range", "categorical_features": [0]}
+    found = PartialDependenceImportance(**paper)
+    with pytest.warns(ResponseWarning, match=says("std_or_range … 'x0'")):
+        found.fit(model, data)
+    assert found.response_path_ == "linear"
+    spread = [np.unique(x).std(ddof=1) for x in data.T]
+    spread[0] = 2.0  # from level 0 to level 2
+    np.testing.assert_allclose(
+        found.importances_, np.abs(model.coef_) * spread, rtol=1e-12
+    )
