@@ -161,7 +161,7 @@ def rearranged(estimator, seen):
         return estimator
     editor, copy = _Editor(seen), clone(estimator)
     editor.edit(copy, seen)
-    return copy if editor.n_edited else estimator
+    return copy if editor.edited else estimator
 
 
 def renumbered(name, value, seen):
@@ -180,12 +180,12 @@ class _Editor:
     ----------
     X : Seen
         All columns.
-    n_edited : int
-        Parameters changed so far.
+    edited : bool
+        Whether any parameter was changed.
     """
 
     def __init__(self, X):
-        self.X, self.n_edited = X, 0
+        self.X, self.edited = X, False
 
     def edit(self, part, seen):
         """Edit an estimator that is given some columns.
@@ -233,7 +233,7 @@ class _Editor:
                 raise Unknown(reason) from None
             if edited is not value:
                 part.set_params(**{name: edited})
-                self.n_edited += 1
+                self.edited = True
 
     def _edited(self, name, value, seen):
         """The value of a parameter for the columns now; itself if it lists none."""
@@ -322,7 +322,7 @@ class _Editor:
             rest = seen.part(old, now)
         outputs.append(("remainder", self._edit_part(part.remainder, rest)))
         part.transformers = transformers
-        self.n_edited += 1
+        self.edited = True
         if asked is None or any(output is None for _, output in outputs):
             return None
         return _side_by_side(outputs, part.verbose_feature_names_out)

@@ -130,6 +130,15 @@ def test_a_constant_prediction_gives_the_marginal_measure():
     np.testing.assert_allclose(given.explained_, 0.0, atol=roundoff(N, 1.0))
 
 
+def test_weights_reach_the_default_models():
+    """Rows of no weight would halve the slope, and leave a quarter unexplained."""
+    odd = np.arange(N) % 4 == 0
+    rows = np.column_stack([X[:, 0], np.where(odd, -1.0, 1.0) * X[:, 0]])
+    imp = SensitivityImportance(conditional="residuals", features=[1], scale=None)
+    imp.fit(lambda X: X[:, 1], rows, sample_weight=np.where(odd, 1e-6, 1.0))
+    assert imp.explained_[0] > 0.9
+
+
 @pytest.mark.thorough
 def test_independent_columns_have_the_marginal_importance():
     """Their predictions tell nothing; four errors of drawing, plus the models' own."""

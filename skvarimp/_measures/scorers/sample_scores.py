@@ -423,7 +423,7 @@ OF_PREDICTIONS = {
 
 def _log_loss(codes, f, weighting):
     chance = np.take_along_axis(f, np.broadcast_to(codes, f.shape[:-1])[..., None], -1)
-    return weighting.mean(np.log(np.clip(chance[..., 0], SMALLEST, 1 - SMALLEST)))
+    return weighting.mean(np.log(np.maximum(chance[..., 0], SMALLEST)))
 
 
 def _brier(codes, f, weighting):

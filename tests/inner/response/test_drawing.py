@@ -406,6 +406,19 @@ def graded(X):
 GRADED = np.random.RandomState(0).randn(500, 4)
 
 
+@pytest.mark.parametrize("unit", [2.0**-40, 2.0**40])
+def test_units_of_the_response_do_not_decide_when_draws_end(unit):
+    """Beside a column of two values, whose draws are all there are."""
+    X = np.column_stack([GRADED, GRADED[:, 0] > 0])
+    imp = SensitivityImportance(
+        estimation="sampled", tol=0.05, scale=None, random_state=0
+    )
+    expected = clone(imp).fit(graded, X)
+    found = imp.fit(lambda X: unit * graded(X), X)
+    assert found.n_draws_.tolist() == expected.n_draws_.tolist()
+    np.testing.assert_array_equal(found.importances_, unit * expected.importances_)
+
+
 @pytest.mark.parametrize("contrast", ["pairs", "observed"])
 def test_tolerance_is_reached_after_different_numbers_of_draws(contrast):
     """The important feature is drawn longest; every error ends below the tolerance."""
