@@ -555,6 +555,18 @@ def test_influences_are_the_derivative_by_weights():
         assert close(rows, imp.importances_, 1.0)
 
 
+@pytest.mark.filterwarnings("ignore::skvarimp.exceptions.ImportanceWarning")
+@pytest.mark.parametrize("n_repeats", [1, 2])
+def test_shares_of_a_row_add_up_to_its_squared_deviation(n_repeats):
+    """Each order adds up to it, where the means of coalitions are exact."""
+    model = MODELS["deep forest"].fit(X, Y)
+    imp = ShapleyImportance(estimation="sampled", tol=None, keep_rows=True)
+    imp.set_params(n_repeats=n_repeats, random_state=0).fit(model, X)
+    squares = (model.predict(X) - model.predict(X).mean()) ** 2
+    expected = squares / squares.mean()
+    assert close(imp.row_importances_.sum(axis=1), expected, expected)
+
+
 def test_sampled_rows_average_to_the_importances():
     """Also where donors are drawn."""
     for model in (lambda X: X[:, 0] * X[:, 1], MODELS["deep forest"].fit(X, Y)):
