@@ -192,6 +192,14 @@ def test_a_linear_feature_of_a_gaussian():
         imp.fit(model, X)
         assert imp.signed_importances_[0, 0] == pytest.approx(closed, rel=1e-9)
         assert imp.method_ == ["gaussian" if method == "gaussian" else "linear"]
+    both = {"features": [0], "feature_functions": [Linear(a)]}
+    lines, slopes = (
+        FIRMImportance(method=method, **both).fit(model, X + 1).conditional_scores_
+        for method in ("gaussian", "linear")
+    )
+    for (t, q), (ends, expected) in zip(lines.values(), slopes.values()):
+        np.testing.assert_allclose(t, ends, rtol=1e-12)
+        np.testing.assert_allclose(q, expected, rtol=1e-9)
     product = FIRMImportance(feature_functions=[Product(0, 1)]).fit(model, X)
     assert product.method_ == ["conditional_mean"]  # not linear in X
 

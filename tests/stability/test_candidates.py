@@ -127,6 +127,10 @@ def test_two_copies_of_a_column():
     found = importance_across_candidates(search, copies, y)
     assert found.dispensable.all()
     assert found.dispensable_together.sum() == 1
+    three = np.column_stack([x, *random.normal(size=(2, 200))])
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}).fit(three, y)
+    said = importance_across_candidates(search, three, y, within=0.1).summary()
+    assert "Each of x2 and x1 can go by itself. They can all go at once." in said
     frame = pd.DataFrame({"a": x, "b": x, "z": z, "useless": useless})
     y = 2 * x + z + noise
     search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0]}).fit(frame, y)
