@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.linear_model import LinearRegression
 
 from skvarimp._data.table import as_table
-from skvarimp._refits.filled import FilledColumns
+from skvarimp._refits.filled import MOST_COLUMNS, FilledColumns
 
 RANDOM = np.random.RandomState(0)
 WEIGHTS = RANDOM.uniform(0.5, 2.0, 60)
@@ -67,3 +67,10 @@ def test_a_column_with_one_known_value_has_it_everywhere():
     assert not FilledColumns(as_table(X), WEIGHTS).donors([0]).any()
     X[7, 0] = 2.0
     assert np.all(FilledColumns(as_table(X), WEIGHTS).donors([0]) == 7)
+
+
+def test_more_columns_than_a_matrix_holds_are_not_filled_in():
+    """The limit itself is one that it holds."""
+    X = RANDOM.randn(3, MOST_COLUMNS + 1)
+    assert FilledColumns(as_table(X[:, 1:]), np.ones(3)).reason is None
+    assert "1000 columns" in FilledColumns(as_table(X), np.ones(3)).reason
