@@ -90,6 +90,21 @@ def test_what_repeats_too_little_is_not_estimated():
         assert len(imp.conditional_scores_["x0"][0]) == k
 
 
+@pytest.mark.parametrize("n_pairs", [55, 56])
+def test_unknown_are_12_percent_of_the_variance_of_a_score(n_pairs):
+    """Of 300 rows of which some share a name with one other: A / n (2 / f)^(1/2)."""
+    names = np.append(np.repeat(np.arange(n_pairs), 2), np.arange(300)[2 * n_pairs :])
+    names = names.astype(str).astype(object)[:, np.newaxis]
+    assert len(names) == 300
+    unknown = (300 - 2 * n_pairs) / 300 * np.sqrt(2 / n_pairs) > 0.12
+    assert unknown == (n_pairs == 55)
+    s = np.random.default_rng(0).standard_normal(300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImportanceWarning)
+        imp = FIRMImportance().fit(None, names, s)
+    assert np.isnan(imp.importances_[0]) == unknown
+
+
 @pytest.mark.parametrize("k", half([30, 100, 150, 200, 299]))
 def test_noise_identifiers_are_not_significant(k):
     """Levels of few rows: at most 7% of samples of noise lie three errors above 0."""
