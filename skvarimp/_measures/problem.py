@@ -210,10 +210,8 @@ class Problem:
             Predictions that the drawn numbers of all features take.
         """
         response, (reduction,) = self.response(features), request.reductions
-        limit, (few, most) = (
-            response.affordable(n_drawn),
-            self._costs(features, reduction),
-        )
+        limit = response.affordable(n_drawn)
+        few, most = self._costs(features, reduction)
         if few == most or most <= limit:
             return most <= limit
         cost, moves = 0.0, self.moves(features, [request])
