@@ -628,7 +628,7 @@ def test_pairs_of_many_features_are_bars():
     few = InteractionImportance(grid=2, features=range(12))
     few.fit(lambda Z: Z[:, 0] * Z[:, 1], rows)
     assert isinstance(few.plot(), MatrixDisplay)
-    with pytest.raises(ValueError, match=says("`kind` … 'bars', 'dots' … got 'boxes'")):
+    with pytest.raises(ValueError, match=says("`kind` … 'bars' … got 'dots'")):
         imp.plot(kind="dots")
 
 
