@@ -490,6 +490,7 @@ class Problem:
         walk = self.walk(response, features, [request], measure.keep_rows)
         sizes = np.zeros(len(features), dtype=np.intp)
         draws = RowDraws(walk, self.curve_order, sizes)
+        # without a tolerance, it does not matter how far the response reaches
         outcome = rows_in_rounds(draws, len(rows), None, measure, np.nan)
         measure.response_path_ = (
             f"{response.path}, {rows_drawn(len(rows), self.n_rows)}"

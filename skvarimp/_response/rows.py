@@ -119,10 +119,11 @@ class RowOrder:
     As many rows as are drawn at most are a systematic sample of all rows in random
     order, with these chances: where the sums of p pass U, U + 1 and so on, U uniform in
     [0, 1). Then one row after the other is left out: of m + 1 rows, each with the
-    chance that makes its p of m + 1 that of m. Among the rows that are there, these
-    chances sum to 1: rows that are not certain have all the same, and those that are
-    newly so are there for certain. (Tillé, "An elimination procedure for unequal
-    probability sampling without replacement", Biometrika 83, 1996.)
+    chance that makes its p of m + 1 that of m. Among the rows that are left, these
+    chances sum to 1: all rows that are not certain of being among m + 1 rows have the
+    same one, and any others with a chance of being left out are there for certain.
+    (Tillé, "An elimination procedure for unequal probability sampling without
+    replacement", Biometrika 83, 1996.)
 
     Attributes
     ----------
@@ -134,8 +135,8 @@ class RowOrder:
         The t of each m; 0 where all rows are drawn.
     n_rows : int
         All of them.
-    others : float
-        The weight of the rows that are never drawn.
+    undrawn_weight : float
+        Of the rows that are never drawn.
     """
 
     rows: np.ndarray
@@ -143,7 +144,7 @@ class RowOrder:
     sizes: np.ndarray
     least: np.ndarray
     n_rows: int
-    others: float
+    undrawn_weight: float
 
     @classmethod
     def drawn(cls, weights, seed, n_most, times=1.0):
@@ -173,8 +174,8 @@ class RowOrder:
                 rows = np.append(rest, rows[n_rest:])
             last_first = _order_of_elimination(sizes[rows], certain, least, random)
             rows = rows[last_first[::-1]]
-        others = float(np.delete(weights, rows).sum())
-        return cls(rows, weights[rows], sizes[rows], least, len(sizes), others)
+        undrawn = float(np.delete(weights, rows).sum())
+        return cls(rows, weights[rows], sizes[rows], least, len(sizes), undrawn)
 
     def __len__(self):
         return self.n_rows
@@ -198,7 +199,7 @@ class RowOrder:
         rest = self.sizes < least  # not certain
         shares, drawn = self.weights[:m].copy(), rest[:m]
         of_rest = shares[drawn] / self.chances(m)[drawn]
-        weight = self.weights[rest].sum() + self.others
+        weight = self.weights[rest].sum() + self.undrawn_weight
         shares[drawn] = of_rest * (weight / of_rest.sum())
         return shares
 

@@ -377,7 +377,7 @@ class ImpurityImportance(BaseImportance):
         every = zip(in_trees, sums)
         decrease = over_outputs([rows.decrease(of_rows) for rows, of_rows in every])
         errors = error(decrease.influences.T)
-        self._store_earned(decrease.columns, decrease.totals, errors, units, y)
+        self._store_earned(decrease, errors, units, y)
         if self.keep_rows:
             influences, rows = np.zeros((2, len(places), table.n_columns))
             influences[:, decrease.columns] = decrease.influences
@@ -385,10 +385,11 @@ class ImpurityImportance(BaseImportance):
             found = KeptRows(influences, rows, units, kept, fingerprint(some))
             store_rows(self, replace(found, constant=constant_columns(some)))
 
-    def _store_earned(self, columns, totals, errors_of_columns, units, y):
-        n_columns, n_outputs = self.n_features_in_, totals.shape[1]
+    def _store_earned(self, decrease, errors_of_columns, units, y):
+        n_columns, n_outputs = self.n_features_in_, decrease.totals.shape[1]
         importances, errors = np.zeros((n_columns, n_outputs)), np.zeros(n_columns)
-        importances[columns], errors[columns] = totals, errors_of_columns
+        importances[decrease.columns] = decrease.totals
+        errors[decrease.columns] = errors_of_columns
         names = column_names(getattr(self, "feature_names_in_", None), n_columns)
         outputs = target_names(n_outputs, names_in(y))
         self._store(importances, names, outputs, errors, units=units)

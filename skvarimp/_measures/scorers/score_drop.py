@@ -201,10 +201,10 @@ def _scores_lost(position, lost, n_draws, seeds):
         for e, (scorer, (of_part, known)) in enumerate(zip(scorers, found)):
             scores[e].append(of_part)
             for half, sets in zip(halves[e], parts):
-                shuffled = donors[part][sets]
-                if scorer.in_samples is not None and len(shuffled):
+                of_half = donors[part][sets]
+                if scorer.in_samples is not None and len(of_half):
                     outputs = {method: known[method][sets] for method in scorer.known}
-                    half.append(scorer.in_samples.deviations(outputs, shuffled))
+                    half.append(scorer.in_samples.deviations(outputs, of_half))
     outcomes = []
     for scorer, of_scorer, of_halves in zip(scorers, scores, halves):
         result = scorer.baseline - np.concatenate(of_scorer)
