@@ -307,8 +307,8 @@ def _positions(move, n_known):
     """Where the values lie on the axis along which the curve is linear."""
     values = move.values[:n_known]
     if isinstance(values[0], date | np.datetime64):
-        values = values.astype("datetime64[us]")
-        return (values - values[0]) / np.timedelta64(1, "s")
+        elapsed = values - values[:1]  # first: NumPy knows no time zones
+        return elapsed.astype("timedelta64[us]") / np.timedelta64(1, "s")
     if values.dtype.kind in "fiu":
         return values.astype(np.float64)
     return np.arange(n_known, dtype=np.float64)

@@ -213,11 +213,12 @@ def test_frames_classes_and_jobs_give_the_same_numbers(make):
     )
 
 
-def test_dates_booleans_and_ordered_categories_have_an_order():
+@pytest.mark.parametrize("zone", [None, "Europe/Zurich"])
+def test_dates_booleans_and_ordered_categories_have_an_order(zone):
     """Rows with a missing value are in no bin."""
     frame = pd.DataFrame(
         {
-            "day": pd.date_range("2020-01-01", periods=40),
+            "day": pd.date_range("2020-01-01", periods=40, tz=zone),
             "size": pd.Categorical(["s", "m", "l", "m"] * 10, ["s", "m", "l"], True),
             "flag": [True, False] * 20,
             "hole": [np.nan, 1.0, 2.0, 3.0] * 10,
@@ -225,7 +226,7 @@ def test_dates_booleans_and_ordered_categories_have_an_order():
     )
 
     def f(X):
-        days = (X["day"] - pd.Timestamp("2020-01-01")).dt.days
+        days = (X["day"] - pd.Timestamp("2020-01-01", tz=zone)).dt.days
         return (
             days + X["size"].cat.codes + X["flag"] + X["hole"].fillna(50)
         ).to_numpy()
