@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from skvarimp._data.base_table import is_missing
 from skvarimp._data.statistics import deciles, divided, quantile_positions
 from skvarimp._data.validation import Interval
 from skvarimp._display.curves import CurvesDisplay
@@ -167,9 +167,10 @@ default="auto"
         self.curves_, self.curve_errors_, self.deciles_ = {}, {}, {}
         known = enumerate(plan.features)
         known = [(e, f) for e, f in known if f.name not in self._undefined]
-        weights = problem.value_weights([feature for _, feature in known])
+        ends_of = partial(_ends_of_bins, n_bins=self.n_bins)
+        table, weights = problem.value_table([f for _, f in known], ends_of)
         tasks = [(*one, of_values) for one, of_values in zip(known, weights)]
-        arguments, progress = (problem, self.n_bins), Progress([self], len(tasks))
+        arguments, progress = (problem, table, ends_of), Progress([self], len(tasks))
         results = tasks_done(progress, _curve_of, tasks, arguments, self.n_jobs)
         for (e, feature, _), found in results:
             edges, curve, errors, *numbers, influence, marks = found
@@ -213,8 +214,27 @@ default="auto"
         return self._says(text + self._prediction, unit=self._unit)
 
 
-def _curve_of(task, problem, n_bins):
+def _ends_of_bins(move, n_bins):
+    """Cells of the least value of a column, and of the greatest of each bin."""
+    probabilities = move.probabilities[move.known]
+    if len(probabilities) <= n_bins + 1:
+        return np.arange(len(probabilities))
+    at = np.arange(1, n_bins + 1) / n_bins
+    return np.union1d(0, quantile_positions(probabilities, at))
+
+
+def _curve_of(task, problem, table, ends_of):
     """The accumulated local effects of one feature.
+
+    Parameters
+    ----------
+    task : (int, Feature, ndarray of shape (n_table_rows,))
+        The last are the weights of the table's rows in the distribution of the values.
+    problem : Problem
+    table : Table
+        The rows of the problem, and others that only hold values.
+    ends_of : callable
+        `_ends_of_bins` with the number of bins.
 
     Returns
     -------
@@ -226,29 +246,30 @@ def _curve_of(task, problem, n_bins):
     deciles : ndarray of shape (9,) or None
     """
     _, feature, of_values = task
-    table, weights = problem.table, problem.weights
+    weights = problem.weights
     move = make_move(table, of_values, feature, "all")
-    missing = np.array([is_missing(value) for value in move.values], dtype=bool)
-    known = np.flatnonzero(~missing[move.codes])
-    n_outputs, n_known_cells = len(problem.base), int((~missing).sum())
+    codes, n_known_cells = move.codes[: len(weights)], int(move.known.sum())
+    known = np.flatnonzero(codes < n_known_cells)  # missing values come last
+    n_outputs = len(problem.base)
     influence = np.zeros((n_outputs, len(weights)))
     if n_known_cells < 2:
         flat, none = np.zeros((n_outputs, n_known_cells)), np.zeros(n_outputs)
         values = move.values[:n_known_cells]
         return values, flat, flat, none, none, influence, None
     share = weights[known].sum()
-    w, cells = weights[known] / share, move.codes[known]
-    edges = np.arange(n_known_cells)
-    if n_known_cells > n_bins + 1:
-        at = np.arange(1, n_bins + 1) / n_bins
-        reached = quantile_positions(move.probabilities[:n_known_cells], at)
-        edges = np.union1d(0, reached)
+    w, cells = weights[known] / share, codes[known]
+    edges = ends_of(move)
     # edges[b] < value <= edges[b + 1], the smallest value in the first bin
-    bins = np.maximum(np.searchsorted(edges, cells), 1) - 1
+    ends = np.maximum(np.searchsorted(edges, cells), 1)
+    filled = np.bincount(ends, minlength=len(edges)) > 0
+    bins = (np.cumsum(filled) - 1)[ends]
+    edges = np.append(edges[:1], edges[filled])  # no bin without rows
     # (n_outputs, n_known)
-    local = _at(edges[bins + 1], problem, move, known, cells) - _at(
-        edges[bins], problem, move, known, cells
+    lower, upper = (
+        _at(edges[of_rows], problem, table, move, known, cells)
+        for of_rows in (bins, bins + 1)
     )
+    local = upper - lower
 
     n = len(edges) - 1
     in_bin = np.bincount(bins, w, n)
@@ -283,23 +304,23 @@ def _curve_of(task, problem, n_bins):
     effects, marks = accumulated - centre[:, np.newaxis], None
     if move.values.dtype.kind in "fiu":
         marks = deciles(move.values, move.probabilities)
-    first = np.unique(cells, return_index=True)[1]
+    present, first = np.unique(cells, return_index=True)
     way = direction(
         of_rows[:, first],
-        move.probabilities[:n_known_cells],
+        move.probabilities[present],
         np.abs(problem.base).max(axis=1),
     )
     return move.values[edges], effects, errors, importance, way, influence, marks
 
 
-def _at(edges, problem, move, rows, cells):
+def _at(edges, problem, table, move, rows, cells):
     """The response of each row at one of its edges, (n_outputs, n_rows).
 
     A row that lies on the edge is not moved.
     """
     black_box = BlackBoxResponse(problem.model, len(problem.base))
     response, moved = problem.base[:, rows], np.flatnonzero(edges != cells)
-    response[:, moved] = black_box.at(problem.table, rows[moved], move, edges[moved])
+    response[:, moved] = black_box.at(table, rows[moved], move, edges[moved])
     return response
 
 

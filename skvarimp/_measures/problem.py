@@ -168,9 +168,23 @@ class Problem:
         grid, categorical = request.grid, request.categorical
         return make_move(self.table, self.weights, feature, grid, categorical)
 
-    def value_weights(self, features):
-        """The rows' weights in the distribution of each single column's values."""
-        return [self.weights] * len(features)
+    def value_table(self, features, ends_of):
+        """The distribution of each single column's values over all rows.
+
+        Parameters
+        ----------
+        features : list of Feature
+        ends_of : callable
+            Gives the cells of a `Move` at which intervals end. These must be exact.
+
+        Returns
+        -------
+        table : Table
+            The rows, and others that only hold values.
+        weights : sequence of ndarray of shape (n_table_rows,)
+            Of the values, for each feature.
+        """
+        return self.table, [self.weights] * len(features)
 
     def deciles(self, feature):
         """The nine deciles of a column of numbers."""

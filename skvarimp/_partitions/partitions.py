@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from skvarimp._data.base_table import Table, factorized, is_missing
+from skvarimp._data.base_table import Table
 from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import as_table, in_partitions, rows_of_target, stacked
 from skvarimp._data.validation import (
@@ -22,10 +22,10 @@ from skvarimp._partitions.errors import whole_errors
 from skvarimp._partitions.passes import passed_over
 from skvarimp._partitions.problem import PartitionedProblem
 from skvarimp._partitions.trees import sums_of_all
+from skvarimp._partitions.values import certain_rows, chosen_values, few_values
 from skvarimp._response.losses import asks_for_groups
 
 MOST_DONORS = 100_000
-MOST_VALUES = 100  # of a column, each of which has a row that is surely a donor
 WEIGHTLESS = "scoring", "conditional"  # whose scorers and models need not take weights
 
 
@@ -138,7 +138,9 @@ class Partitions:
         self.chosen, certain, likelihood = {}, np.arange(0), 1.0
         if n_given > MOST_DONORS:
             starts = np.cumsum(counts) - counts
-            certain = _certain(values, starts) if with_ends else certain
+            found = [(v[0], v[1] + s) for v, s in zip(values, starts) if v is not None]
+            if with_ends and found:
+                certain = certain_rows(found)[: MOST_DONORS // 10]
             rows, likelihood = _drawn(self.n_rows, certain)
             of_parts = np.split(rows, np.searchsorted(rows, starts[1:]))
             self.chosen = dict(zip(sizes, map(np.subtract, of_parts, starts)))
@@ -246,44 +248,12 @@ def _counted(part, most_columns):
     n_rows, rows = len(part.weights), np.flatnonzero(part.weights)
     schema, values = None, None
     if (known := part.some(rows)) is not None:
-        schema = _schema_of(known.table)
-        n_columns = len(schema) if len(schema) <= most_columns else 0
-        values = [_some_values(known.table.column(j)) for j in range(n_columns)]
+        table, schema = known.table, _schema_of(known.table)
+        if 0 < table.n_columns <= most_columns:
+            columns = range(table.n_columns)
+            few = [few_values(table, j) for j in columns]
+            values = chosen_values(table, columns, few)
     return {part.number: (n_rows, len(rows), part.weights.sum(), schema, values)}
-
-
-def _some_values(column):
-    """Values of a column and rows that hold them: all, or of many some and the ends."""
-    rows = factorized(column)[1]
-    if len(rows) > MOST_VALUES + 1:
-        rows = np.append(rows[:MOST_VALUES], rows[-2:])  # the last one may be missing
-    return column[rows], rows
-
-
-def _certain(values, starts):
-    """Numbers of the rows that are donors for certain.
-
-    They hold all values of a column, or if these are many the least and the greatest.
-    So order statistics of the donors end where those of all rows do, and where each
-    value counts once, rare ones do, too. They are at most a tenth of the donors; tables
-    with very many columns have none.
-
-    Parameters
-    ----------
-    values : iterable of (list of (ndarray, ndarray) or None)
-        What `_some_values` found of each column, by partition.
-    starts : ndarray of int
-        Number of the first row of each partition.
-    """
-    found = [np.arange(0)]
-    parts = [(one, start) for one, start in zip(values, starts) if one is not None]
-    for j in range(len(parts[0][0])):
-        column = np.concatenate([one[j][0] for one, _ in parts])
-        numbers = np.concatenate([one[j][1] + start for one, start in parts])
-        rows = factorized(column)[1]
-        rows = rows[: len(rows) - is_missing(column[rows[-1]])]
-        found.append(numbers[rows if len(rows) <= MOST_VALUES else rows[[0, -1]]])
-    return np.unique(np.concatenate(found))[: MOST_DONORS // 10]
 
 
 def _drawn(n_rows, certain):

@@ -17,6 +17,7 @@ from skvarimp._data.validation import check_target
 from skvarimp._measures.problem import Problem, compared_with, make_problem
 from skvarimp._partitions.errors import extend_errors
 from skvarimp._partitions.passes import sent
+from skvarimp._partitions.values import between, masses, up_to_next
 from skvarimp._response.grid import make_move
 from skvarimp._response.losses import loss_of_rows
 from skvarimp._response.mean_curves import PartialDependence
@@ -93,10 +94,22 @@ class PartitionedProblem(Problem):
     def mean_loss(self, loss):
         return float(self._passed(_loss, loss) / self.partitions.weight)
 
-    def value_weights(self, features):
-        columns = [feature.columns[0] for feature in features]
-        masses = self.partitions.passed(_masses, self.table, columns)
-        return masses / self.partitions.weight
+    def value_table(self, features, ends_of):
+        table, columns = self.table, [feature.columns[0] for feature in features]
+        weights = self.partitions.passed(masses, table, columns)
+        bounds = []
+        for feature, of_donors in zip(features, weights):
+            move = make_move(table, of_donors, feature, "all")
+            ends = ends_of(move)
+            bounds.append(move.donors[[np.maximum(ends - 1, 0), ends]])
+        rows = np.unique(np.concatenate(bounds, axis=1))
+        known, bounds = table.take(rows), [np.searchsorted(rows, b) for b in bounds]
+        found = self.partitions.passed(between, known, columns, bounds).values()
+        table = stacked([table, *(values for values, _ in found)])
+        further = np.hstack([of_values for _, of_values in found])
+        for j, of_donors, own in zip(columns, weights, further):
+            of_donors -= up_to_next(table, len(of_donors), j, own)
+        return table, np.hstack([weights, further]) / self.partitions.weight
 
     def outcomes(self, features, requests, keep_rows=False, n_jobs=None, measures=()):
         """The donors' walk, for errors; then one of each partition, for means."""
@@ -271,22 +284,6 @@ def _walk_of_part(part, model, donors, asks_model, features, requests):
         (weight * one.importances, [weight * curve for curve in one.curves or []])
         for one in found
     ]
-
-
-def _masses(part, table, columns):
-    """Weights of the rows, each given to the donor of the next larger value.
-
-    (n_columns, n_donors); donors of equal values share them.
-    """
-    n, both = table.n_samples, stacked([table, part.table])
-    masses = np.empty((len(columns), n))
-    for of_column, j in zip(masses, columns):
-        codes, _ = both.factorize((j,))
-        known, cells = np.unique(codes[:n], return_inverse=True)
-        next_cells = np.searchsorted(known[:-1], codes[n:])
-        mass = np.bincount(next_cells, part.weights, len(known))
-        of_column[:] = (mass / np.bincount(cells))[cells]
-    return masses
 
 
 def _moments(part, model, level):

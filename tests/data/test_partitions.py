@@ -525,21 +525,77 @@ def test_ends_and_rare_values_are_those_of_all_rows(measure, few_donors, frame):
         assert list(found.curves_[name][0]) == list(values)
 
 
+def assert_same_bins(found, expected):
+    """Bins of effects end at the same values."""
+    assert list(found.curves_) == list(expected.curves_)
+    for name, (edges, _) in expected.curves_.items():
+        assert list(found.curves_[name][0]) == list(edges)
+        assert type(found.curves_[name][0][0]) is type(edges[0])
+
+
 def test_bins_of_effects_are_those_of_all_rows(few_donors, numbers):
-    """Up to the next donor: bins end at the first that a share of the rows is below."""
+    """They end at values that no donor has; so errors are those of a sample."""
     X, y, weight = numbers
     model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
-    measure = ALEImportance(n_bins=5, features=[0, 1])
-    measure.fit(model, in_parts(X), sample_weight=in_parts(weight))
-    X, weight = X[weight > 0], weight[weight > 0]
-    donors, _ = drawn_donors(X, weight)
-    for j, curves in enumerate(measure.curves_.values()):
-        known = np.sort(X[donors, j])
-        below = [weight[X[:, j] <= value].sum() for value in known]
-        shares = np.arange(1, 5) / 5 * weight.sum()
-        expected = known[[0, *np.searchsorted(below, shares - 1e-9), -1]]
-        np.testing.assert_array_equal(curves[0], expected)
-        assert expected[[0, -1]].tolist() == [X[:, j].min(), X[:, j].max()]
+    for rows in (X, X.astype("f4")):
+        for weights in (None, weight):
+            expected = ALEImportance(n_bins=5).fit(model, rows, sample_weight=weights)
+            found = ALEImportance(n_bins=5).fit(
+                model, in_parts(rows), sample_weight=in_parts(weights)
+            )
+            assert_same_bins(found, expected)
+    positive = X[weight > 0]
+    donors, _ = drawn_donors(positive, weight[weight > 0])
+    edges = found.curves_["x0"][0]
+    assert not set(edges) <= set(positive[donors, 0].astype("f4"))
+
+
+def test_bins_of_dates_and_levels_are_those_of_all_rows(few_donors):
+    """Also where values are missing, or integers of a type that can miss some."""
+    random, n = np.random.default_rng(0), CUTS[-1]
+    day = pd.Timestamp("2026-01-01", tz="Europe/Zurich")
+    levels = [f"level {k}" for k in random.permutation(300)]
+    X = pd.DataFrame(
+        {
+            "number": np.where(np.arange(n) % 9, random.normal(size=n), np.nan),
+            "count": pd.array(random.integers(0, 2**60, n), dtype="Int64"),
+            "date": day + pd.to_timedelta(random.integers(0, 10**6, n), unit="s"),
+            "level": pd.Categorical.from_codes(
+                random.integers(0, 300, n), levels, ordered=True
+            ),
+        }
+    )
+    X.loc[::7, ["count", "date", "level"]] = None
+    seen = []
+
+    def model(rows):
+        seen.append(rows.dtypes)
+        later = (rows["date"] > day + pd.Timedelta(days=5)).to_numpy()
+        height = rows["number"].fillna(0.0).to_numpy() + later
+        return height + rows["level"].cat.codes.to_numpy() / 300
+
+    weight = pd.Series(random.integers(0, 3, n).astype(float))
+    measure = ALEImportance(n_bins=4)
+    expected = clone(measure).fit(model, X, sample_weight=weight)
+    found = clone(measure).fit(model, in_parts(X), sample_weight=in_parts(weight))
+    assert_same_bins(found, expected)
+    assert all((types == X.dtypes).all() for types in seen)
+
+
+def test_bins_of_effects_hold_donors(few_donors):
+    """Bins whose effect no donor shows are joined with the next."""
+    X = np.random.default_rng(0).normal(size=(CUTS[-1], 2))
+    found = ALEImportance(n_bins=200).fit(one_column, in_parts(X))
+    edges, effects = found.curves_["x0"]
+    assert 100 < len(edges) <= N_DONORS
+    assert edges[[0, -1]].tolist() == [X[:, 0].min(), X[:, 0].max()]
+    np.testing.assert_allclose(np.diff(effects), np.diff(edges), rtol=1e-9)
+    assert found.importances_[0] == pytest.approx(X[:, 0].std(), rel=0.1)
+
+
+def one_column(X):
+    """The first, unchanged."""
+    return X[:, 0]
 
 
 @pytest.mark.thorough
@@ -678,7 +734,7 @@ def test_what_needs_all_rows_says_so(few_donors, numbers):
         (SobolImportance(), 4),
         (InteractionImportance(grid=3), 2),
         (FIRMImportance(), 2),
-        (ALEImportance(), 3),
+        (ALEImportance(), 4),
         (ImpurityImportance(rows="unseen"), 3),
     ],
     ids=str,
