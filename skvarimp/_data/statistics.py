@@ -49,8 +49,8 @@ SLACK = 1e-12  # of shares: rounding must not take a quantile to the next value
 
 def quantile_positions(probabilities, at):
     """Positions of the first values at which the distribution function reaches `at`."""
-    reached = np.cumsum(probabilities)
-    reached /= reached[-1]
+    reached = precise_cumsum(probabilities)
+    reached = reached / reached[-1]
     return np.minimum(np.searchsorted(reached, at - SLACK), len(reached) - 1)
 
 

@@ -1,10 +1,14 @@
-"""Weighted medians and Gini's mean difference."""
+"""Weighted medians, quantiles and Gini's mean difference."""
 
 import numpy as np
 import pytest
 
 from skvarimp._data.base_table import factorized, is_constant
-from skvarimp._data.statistics import deciles, gini_mean_difference
+from skvarimp._data.statistics import (
+    deciles,
+    gini_mean_difference,
+    quantile_positions,
+)
 from skvarimp._measures.problem import weighted_median
 
 
@@ -46,3 +50,10 @@ def test_columns_of_objects():
     assert is_constant(missing)
     assert not is_constant(np.append(missing, 0.0))
     assert deciles(np.full(3, np.nan), np.full(3, 1 / 3)).size == 0
+
+
+def test_quantiles_of_very_many_values_of_equal_weight():
+    """Rounding of a million added weights takes none to the next value."""
+    n, at = 1_000_000, np.arange(1, 21) / 20
+    found = quantile_positions(np.full(n, 1 / n), at)
+    np.testing.assert_array_equal(found, np.arange(1, 21) * n // 20 - 1)
