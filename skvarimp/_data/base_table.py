@@ -63,6 +63,10 @@ class Table:
         """Names of the columns, `x0, x1, ...` where there are none."""
         return column_names(self.names, self.n_columns)
 
+    def types(self):
+        """Types of the columns, as the library of X calls them."""
+        return [self.native.dtype] * self.n_columns
+
     def copy(self):
         """X as the user passed it, for code of theirs that may write into its input."""
         raise NotImplementedError

@@ -89,7 +89,6 @@ class FrameTable(Table):
         return list(self.frame.schema.values())
 
     def types(self):
-        """Types of the columns, as the frame's library calls them."""
         native = self.frame.to_native()
         return native.dtypes if hasattr(native, "dtypes") else native.schema.types
 

@@ -7,7 +7,6 @@ from itertools import zip_longest
 import numpy as np
 
 from skvarimp._data.base_table import Table
-from skvarimp._data.frames import FrameTable
 from skvarimp._data.table import as_table, in_partitions, rows_of_target, stacked
 from skvarimp._data.validation import (
     check_labels,
@@ -53,9 +52,8 @@ class Partition:
     groups: np.ndarray | None
 
     @classmethod
-    def read(cls, number, names, values):
+    def read(cls, number, given):
         """Check what Dask hands over: X, and what was given for its rows, by name."""
-        given = dict(zip(names, values))
         table, y, groups = as_table(given["X"]), given.get("y"), given.get("groups")
         check_length(y, table.n_samples)
         weights = check_weights(given.get("sample_weight"), table.n_samples)
@@ -95,9 +93,8 @@ class Partitions:
         Rows of positive weight.
     weight : float
         Of all rows.
-    chosen : dict
-        Number of a partition -> which of its rows of positive weight are donors. Empty
-        where the donors are all rows.
+    sampled : bool
+        Whether the donors are not all rows.
     table : Table
         The donors: all rows, or `MOST_DONORS` of positive weight, some of which are
         certain, the others as likely as each other.
@@ -108,10 +105,10 @@ class Partitions:
     note : str
         What response paths say of the donors.
     certain : ndarray of shape (n_donors,), bool
-        See `_certain`. Only where the donors are not all rows.
+        See `certain_rows`. Only of sampled donors.
     y, sample_weight, groups : object
-        What was given for these rows. Where they are not all, donors have weights,
-        and certain ones less than others: they stand for no row but their own.
+        What was given for these rows. Sampled donors have weights, and certain ones
+        less than others: they stand for no row but their own.
     """
 
     def __init__(self, X, y, sample_weight, groups, feature_names=None, with_ends=True):
@@ -127,36 +124,29 @@ class Partitions:
                 )
         present = {"X": X} | {k: v for k, v in given.items() if v is not None}
         parts = enumerate(_together(present))
-        self.delayed = [dask.delayed((n, list(present), part)) for n, part in parts]
-        most_columns = MOST_DONORS // 20  # whose ends are a tenth of the donors
-        sizes = self.passed(_counted, most_columns, every=True)
-        n_given, counts, weights, schemas, values = zip(*sizes.values())
-        n_given, counts = sum(n_given), np.array(counts)
-        self.n_rows, self.weight = int(counts.sum()), sum(weights)
-        check_two_rows(n_given, self.n_rows, sample_weight is not None)
+        self.delayed = [dask.delayed((number, part)) for number, part in parts]
+        # whose ends are a tenth of the donors
+        most_columns = MOST_DONORS // 20 if with_ends else 0
+        sizes = self.passed(_counted, most_columns, every=True).values()
+        n_given, counts, weights, schemas, values = zip(*sizes)
+        self.n_rows, self.weight = sum(counts), sum(weights)
+        check_two_rows(sum(n_given), self.n_rows, sample_weight is not None)
         _check_alike(schemas)
-        self.chosen, certain, likelihood = {}, np.arange(0), 1.0
-        if n_given > MOST_DONORS:
-            starts = np.cumsum(counts) - counts
-            found = [(v[0], v[1] + s) for v, s in zip(values, starts) if v is not None]
-            if with_ends and found:
-                certain = certain_rows(found)[: MOST_DONORS // 10]
+        self.sampled, rows = sum(n_given) > MOST_DONORS, None
+        starts = np.cumsum(counts) - counts
+        if self.sampled:
+            certain = certain_rows(values, starts)[: MOST_DONORS // 10]
             rows, likelihood = _drawn(self.n_rows, certain)
-            of_parts = np.split(rows, np.searchsorted(rows, starts[1:]))
-            self.chosen = dict(zip(sizes, map(np.subtract, of_parts, starts)))
-        parts = self.passed(_donors, self.chosen, every=not self.chosen).values()
+        parts = self.passed(_donors, rows, starts, every=not self.sampled).values()
         table = stacked([part.table for part in parts])
         self.table = as_table(table.native, feature_names)
         self.share = table.n_samples / self.n_rows
         self.note = f"; {table.n_samples} of {self.n_rows} rows as donors"
-        of_rows = zip(*[(part.y, part.weights, part.groups) for part in parts])
-        self.y, self.sample_weight, self.groups = (
-            None if values is None else _joined(of_parts)
-            for values, of_parts in zip(given.values(), of_rows)
-        )
-        weights = np.concatenate([part.weights for part in parts])
+        of_rows = zip(*[(part.y, part.groups, part.weights) for part in parts])
+        self.y, self.groups, weights = map(_joined, of_rows)
+        self.sample_weight = None if sample_weight is None else weights
         self.weighted = bool(np.ptp(weights[weights > 0]) > 0)
-        if self.chosen:
+        if self.sampled:
             self.certain = np.isin(rows, certain)
             self.sample_weight = np.where(self.certain, likelihood, 1.0) * weights
 
@@ -178,9 +168,9 @@ class Partitions:
         rows = cls(X, y, sample_weight, groups, feature_names, not weightless)
         for measure in measures:
             measure._n_samples, measure._weighted = rows.n_rows, rows.weighted
-            if rows.chosen:
+            if rows.sampled:
                 rows.check(measure)
-        X = rows if rows.chosen else rows.table
+        X = rows if rows.sampled else rows.table
         return X, rows.y, rows.sample_weight, rows.groups
 
     def problem(self, estimator, response_method):
@@ -266,14 +256,26 @@ def _drawn(n_rows, certain):
     return np.sort(np.append(certain, drawn)), n_drawn / n_others if n_others else 1.0
 
 
-def _donors(part, chosen):
-    """The rows of a partition that are donors: those chosen, or all."""
-    part = part.some(chosen.get(part.number, np.arange(len(part.weights))))
+def _donors(part, rows, starts):
+    """The rows of a partition that are donors; without the rows' numbers, all.
+
+    Parameters
+    ----------
+    part : Partition
+    rows : ndarray of int or None
+    starts : ndarray of int
+        Number of the first row of each partition.
+    """
+    if rows is not None:
+        own = rows - starts[part.number]
+        part = part.some(own[(own >= 0) & (own < len(part.weights))])
     return part and {part.number: part}
 
 
 def _joined(values):
-    """What was given for rows of several partitions, in one."""
+    """What was given for rows of several partitions, in one; None if nothing was."""
+    if values[0] is None:
+        return None
     if isinstance(values[0], np.ndarray):
         return np.concatenate(values)
     import pandas as pd
@@ -282,7 +284,7 @@ def _joined(values):
 
 
 def _together(collections):
-    """The partitions of each collection by name, those of X first, brought together."""
+    """The partitions, each with what the collections hold for it, by name."""
     parts = {name: _delayed(v, collections["X"]) for name, v in collections.items()}
     for name, of_name in parts.items():
         if len(of_name) != len(parts["X"]):
@@ -291,14 +293,18 @@ def _together(collections):
                 "Repartition one of them, so that their rows belong together."
             )
     if any(hasattr(values, "rechunk") for values in collections.values()):
-        return list(zip(*parts.values()))
+        return [dict(zip(parts, of_rows)) for of_rows in zip(*parts.values())]
     import dask.dataframe as dd
 
     # one by one, Dask might join partitions of frames with few columns
     how = {"align_dataframes": False, "enforce_metadata": False}
     how["meta"] = None, object
-    both = dd.map_partitions(lambda *parts: parts, *collections.values(), **how)
-    return both.to_delayed()
+    named = partial(_named, list(collections))
+    return dd.map_partitions(named, *collections.values(), **how).to_delayed()
+
+
+def _named(names, *values):
+    return dict(zip(names, values))
 
 
 def _delayed(values, X):
@@ -314,9 +320,7 @@ def _delayed(values, X):
 
 def _schema_of(table):
     """Names and types of the columns in words; of categories the levels, too."""
-    in_frame = isinstance(table, FrameTable)
-    types = table.types() if in_frame else [table.native.dtype] * table.n_columns
-    each = zip(table.column_names(), map(_type_name, types))
+    each = zip(table.column_names(), map(_type_name, table.types()))
     return [f"column {name!r} of type {one}" for name, one in each]
 
 
@@ -329,12 +333,10 @@ def _check_alike(schemas):
     """Raise where a partition has other columns than the first that has rows."""
     first = next(schema for schema in schemas if schema is not None)
     for number, schema in enumerate(schemas):
-        if schema in (None, first):
-            continue
-        pairs = zip_longest(schema, first, fillvalue="no column")
-        own, right = next(pair for pair in pairs if pair[0] != pair[1])
-        raise ValueError(
-            f"Partition {number} of X: it has {own}, where the first one has {right}. "
-            "All partitions must have the same columns. Use X.astype or, for levels, "
-            "X.categorize() to give them the same types."
-        )
+        for own, right in zip_longest(schema or first, first, fillvalue="no column"):
+            if own != right:
+                raise ValueError(
+                    f"Partition {number} of X: it has {own}, where the first one has "
+                    f"{right}. All partitions must have the same columns. Use X.astype "
+                    "or, for levels, X.categorize() to give them the same types."
+                )

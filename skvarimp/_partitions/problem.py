@@ -182,35 +182,23 @@ def _asked(requests, n_rows):
     return asked
 
 
-@dataclass(frozen=True, eq=False)
-class DonorGrid:
-    """The values of donors for rows that are none.
+def _move_to_donors(table, weights, feature, categorical_columns, grid, donors):
+    """The `Move` of a feature to the values of donors, for rows that are none.
 
-    Called as `make_move` is, with the grid already known.
+    Called as `make_move` is, with what follows already known.
 
     Parameters
     ----------
     grid : str, int, array-like or dict
-    table : Table
-        Of the donors.
-    weights : ndarray of shape (n_donors,)
-        They sum to 1.
-    rows : ndarray of shape (n_donors,)
-        Which rows they are of the table that the move is for.
+        Of the donors' values.
+    donors : (Table, ndarray of shape (n_donors,), ndarray of shape (n_donors,))
+        Their values, weights, which sum to 1, and which rows they are of the table.
     """
-
-    grid: object
-    table: object
-    weights: np.ndarray
-    rows: np.ndarray
-
-    def __call__(self, table, weights, feature, categorical_columns):
-        """The `Move` of a feature."""
-        own = self.table, self.weights, feature, self.grid
-        move = make_move(*own, categorical_columns)
-        if (donors := move.donors) is not None:
-            donors = np.where(donors >= 0, self.rows[donors], -1)
-        return replace(move, donors=donors, codes=None)
+    values, chances, rows = donors
+    move = make_move(values, chances, feature, grid, categorical_columns)
+    if (places := move.donors) is not None:
+        places = np.where(places >= 0, rows[places], -1)
+    return replace(move, donors=places, codes=None)
 
 
 def _moved(problem, response, features, requests, chances, rows):
@@ -227,11 +215,11 @@ def _moved(problem, response, features, requests, chances, rows):
     rows : ndarray of int
         That are evaluated.
     """
-    donors = np.flatnonzero(chances)
-    table, chances = problem.table.take(donors), chances[donors] / chances.sum()
+    places = np.flatnonzero(chances)
+    donors = problem.table.take(places), chances[places] / chances.sum(), places
     asked = _asked(requests, len(rows))
     for request in asked:
-        request.grid = DonorGrid(request.grid, table, chances, donors)
+        request.grid = partial(_move_to_donors, grid=request.grid, donors=donors)
     walk = problem.walk(response, features, asked)
     walk.rows = walk.rows.alone(rows)
     walk.rows.units = Units(len(rows), walk.rows.weights)

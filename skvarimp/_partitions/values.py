@@ -42,19 +42,30 @@ def few_values(table, j):
     return rows if few else np.append(rows[:MOST_VALUES], rows[-1])
 
 
-def certain_rows(found):
-    """Numbers of rows that hold all values of a column, or of many the ends.
+def certain_rows(found, starts):
+    """Numbers of the rows that are donors for certain.
+
+    They hold all values of a column, or if these are many the least and the greatest.
+    So order statistics of the donors end where those of all rows do, and where each
+    value counts once, rare ones do, too. They are at most a tenth of the donors; tables
+    with very many columns have none.
 
     Parameters
     ----------
-    found : list of (Table, ndarray of shape (n_columns, n_chosen))
-        `chosen_values` of each partition, by `few_values`; numbers of their rows.
+    found : list of (Table, ndarray of shape (n_columns, n_chosen)) or None
+        `chosen_values` of each partition, by `few_values`; its rows.
+    starts : ndarray of int
+        Number of the first row of each partition.
     """
-    tables, numbers = zip(*found)
-    table, numbers, certain = stacked(tables), np.hstack(numbers), []
-    for j, of_column in enumerate(numbers):
-        rows = few_values(table, j)
-        certain.append(of_column[rows if len(rows) <= MOST_VALUES else rows[[0, -1]]])
+    parts = [(*one, start) for one, start in zip(found, starts) if one is not None]
+    certain = [np.arange(0)]
+    if parts:
+        table = stacked([values for values, _, _ in parts])
+        numbers = np.hstack([rows + start for _, rows, start in parts])
+        for j, of_column in enumerate(numbers):
+            rows = few_values(table, j)
+            rows = rows if len(rows) <= MOST_VALUES else rows[[0, -1]]
+            certain.append(of_column[rows])
     return np.unique(np.concatenate(certain))
 
 
