@@ -3,7 +3,7 @@
 Usage: ``OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/dask_rows.py FOLDER [--rows N]
 [--trees N] [--workers N] [--limit GB] [--measures NAME ...]``. Makes N rows of 20
 columns as Parquet files of 100 000 rows in FOLDER (6 million are about 1 GB), fits a
-boosting on 200 000 of them, and takes four measures, or those named, of all columns:
+boosting on 200 000 of them, and takes five measures, or those named, of all columns:
 
 - of a sample of 100 000 rows in memory;
 - of all rows, on a local cluster of so many workers, of one thread and so much memory
@@ -26,6 +26,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from timer import once
 
 from skvarimp import (
+    ALEImportance,
     PartialDependenceImportance,
     PermutationImportance,
     SensitivityImportance,
@@ -38,6 +39,7 @@ MEASURES = {
     "observed": SensitivityImportance(contrast="observed", estimation="exact"),
     "permutation": PermutationImportance(estimation="exact"),
     "partial dependence": PartialDependenceImportance(grid=100),
+    "ALE": ALEImportance(),
 }
 
 
