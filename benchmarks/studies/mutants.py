@@ -7,13 +7,14 @@ changes constants, comparisons, signs, terms and arguments, in places drawn by c
 runs the tests of each changed line in a copy, and prints the changes that none noticed.
 
 Left out is what no test ought to notice: texts (``raise`` and f-strings), stack levels,
-arguments of ``SYMMETRIC`` functions, what is rounding (below 1e-5), and what decides
-about time: ``SIZES``, ``slices`` of so many rows, and functions ``OF_SPEED``.
+arguments of ``SYMMETRIC`` functions, what is rounding (below 1e-5), -2 for -1 (alike to
+``reshape``), and what decides about time: ``SIZES``, ``slices``, names ``OF_SPEED``.
 """
 
 import ast
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -30,9 +31,10 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("_measures", "_response", "_comparing", "_refits")
 OTHERS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Add: ast.Sub}
 OTHERS |= {other: operator for operator, other in OTHERS.items()}
-SIZES = {"CACHE", "BLOCK", "HELD", "numbers_at_once", "working_bytes"}
-OF_SPEED = ("cost", "fastest", "memory")
-SYMMETRIC = ("max", "min", "maximum", "minimum", "array_equal", "union1d", "clip")
+SIZES = r"CACHE|(BLOCK|HELD)\b|numbers_at_once|working_bytes|MOST_VALUES|ROWS_OF_LEAF"
+SIZES = re.compile(SIZES + "|NODES_A_CELL|TYPICAL_NODES")
+OF_SPEED = re.compile("cost|fastest|memory|guess")
+SYMMETRIC = re.compile("(max|min|imum|array_equal|union1d|clip|multiply|swapaxes)$")
 
 
 def places(node):
@@ -40,13 +42,15 @@ def places(node):
     match node:
         case ast.Raise() | ast.JoinedStr() | ast.keyword(arg="stacklevel"):
             return
-        case ast.Call(func=ast.Name(id="slices" | "even_slices")):
+        case ast.Call(ast.Name("slices" | "even_slices")) | ast.Constant(bool()):
             return
-        case ast.FunctionDef(name=name) if any(word in name for word in OF_SPEED):
+        case ast.FunctionDef(name=name) if OF_SPEED.search(name):
             return
         case ast.Assign() | ast.Compare() | ast.BinOp():
-            if any(getattr(part, "id", None) in SIZES for part in ast.walk(node)):
+            if SIZES.search(ast.unparse(node)):
                 return
+        case ast.UnaryOp(ast.USub(), ast.Constant()):
+            return (yield node)
     yield node
     for child in ast.iter_child_nodes(node):
         yield from places(child)
@@ -55,23 +59,20 @@ def places(node):
 def changes(node):
     """Yield (kind, new node) of what may be changed in a node."""
     match node:
-        case ast.Constant(value=int() | float() as value) if value is not bool(value):
+        case ast.Constant(int() | float() as value) if not 0 < value < 1e-5:
             new = value + 1 if isinstance(value, int) else value * 2 or 0.5
-            if not 0 < value < 1e-5:
-                yield "constant", ast.Constant(new)
-        case ast.Compare() if type(node.ops[0]) in OTHERS:
-            ops = [OTHERS[type(node.ops[0])](), *node.ops[1:]]
-            yield "comparison", ast.Compare(node.left, ops, node.comparators)
+            yield "constant", ast.Constant(new)
+        case ast.Compare(left, [op, *ops], right) if other := OTHERS.get(type(op)):
+            yield "comparison", ast.Compare(left, [other(), *ops], right)
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op):
             yield "dropped term", node.left
             if type(op) in OTHERS:
                 yield "sign", ast.BinOp(node.left, OTHERS[type(op)](), node.right)
         case ast.UnaryOp(op=ast.USub()):
             yield "sign", node.operand
-        case ast.Call(func, [first, second, *rest], keywords):
-            both = {ast.unparse(first), ast.unparse(second)}
-            if len(both) > 1 and not ast.unparse(func).endswith(SYMMETRIC):
-                yield "arguments", ast.Call(func, [second, first, *rest], keywords)
+        case ast.Call(func, [a, b, *rest], words) if ast.dump(a) != ast.dump(b):
+            if not SYMMETRIC.search(ast.unparse(func)):
+                yield "arguments", ast.Call(func, [b, a, *rest], words)
 
 
 def mutants(path):
@@ -102,12 +103,11 @@ def run(files, tests, marker):
     def choose(items):
         items[:] = [i for i in items if {i.nodeid, i.nodeid.split("::")[0]} & tests]
 
-    def leave(exitstatus):  # before pytest waits for workers of joblib
-        os._exit(exitstatus)
-
     signal.alarm(60 + 5 * len(tests))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    hooks = {"pytest_collection_modifyitems": choose, "pytest_sessionfinish": leave}
+    hooks = {"pytest_collection_modifyitems": choose}
+    # before pytest waits for workers of joblib
+    hooks["pytest_sessionfinish"] = lambda exitstatus: os._exit(exitstatus)
     plugin = type("", (), {name: staticmethod(hook) for name, hook in hooks.items()})
     pytest.main(["-xqm", marker, "-n", "0", *files], plugins=[plugin])
 

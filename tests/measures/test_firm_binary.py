@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from firm_scores import W, correlated, eq_10, linear_score
+from messages import says
 from roundoff import roundoff
 from scipy import sparse
 
@@ -165,3 +166,11 @@ def test_standardized_importances_do_not_exceed_1():
     for method in ("linear", "conditional_mean"):
         imp = FIRMImportance(method=method, standardize=True).fit(linear_score, X)
         assert imp.importances_.max() <= 1.0
+
+
+@pytest.mark.parametrize(("n_values", "said"), [(3, "3"), (7, "7"), (8, "more than 7")])
+def test_how_many_values_are_too_many_for_two(n_values, said):
+    """Values are counted up to the number of bins."""
+    X = np.tile(np.arange(float(n_values)), 3)[:, np.newaxis]
+    with pytest.raises(ValueError, match=says(f"'x0' … has {said} values")):
+        FIRMImportance(method="binary", n_bins=7).fit(None, X, X[:, 0])

@@ -271,3 +271,18 @@ def test_trees_that_are_not_read_are_asked_for_all_columns(estimation):
     bound = 1e-12 if errors is None else 4 * errors + 1e-12
     assert np.all(np.abs(measure.importances_ - expected) <= bound)
     assert abs(measure.importances_[4]) > 0.01
+
+
+def test_out_of_bag_of_trees_with_two_rows_left():
+    """Six rows: trees of one out-of-bag row or none have no say."""
+    rows, y = X[:6], Y[:6]
+    forest = RandomForestRegressor(12, random_state=0).fit(rows, y)
+    left = [6 - len(np.unique(drawn)) for drawn in forest.estimators_samples_]
+    assert {1, 2, 3} <= set(left)
+
+    def losses(tree):
+        return lambda X, y: (y - tree.predict(X)) ** 2
+
+    imp = PermutationImportance(rows="oob").fit(forest, rows, y)
+    expected = [out_of_bag_by_hand(forest, rows, y, losses, [j]) for j in range(5)]
+    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)

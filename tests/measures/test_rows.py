@@ -411,6 +411,10 @@ def test_a_cohort_of_one_row_is_unknown(sensitivity):
         np.testing.assert_allclose(of_one["importance"], means, rtol=1e-12)
         assert of_one[numbers].notna().all(axis=None)
 
+    cohorts[8] = "alone"  # with another row it is not alone
+    table = importance_by_cohort(sensitivity, cohorts).to_frame()
+    assert table[numbers].notna().all(axis=None)
+
     others = ["alone"] + ["a"] * (N - 1)  # one other row says nothing of a difference
     with pytest.warns(ImportanceWarning, match="'alone'"):
         table = importance_by_cohort(sensitivity, others).to_frame()

@@ -6,6 +6,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from callback_recorder import Recorder
 from messages import says
 from refit_cases import FOREST, LABELS, LINEAR, OBSERVED, Slopes, X, Y, slopes, values
 from scipy import stats
@@ -391,3 +392,27 @@ def test_words_agree_in_number(n, words):
     own = np.where(np.arange(4) < n, 1e3, 0.0)
     said = NullImportances(list("abcd"), own, null=null).summary()
     assert re.search(says(words), said)
+
+
+@pytest.mark.parametrize(
+    ("n", "words"), [(18, "none stands out"), (19, "a stands out")]
+)
+def test_what_stands_out_is_above_nineteen_shuffled_targets(n, words):
+    """Its p-value is 1 / (n + 1), at most 0.05."""
+    null = np.random.default_rng(0).exponential(size=(n, 1))
+    found = NullImportances(["a"], np.array([1e3]), null=null)
+    assert re.search(words, found.summary())
+
+
+def test_how_many_permutations_were_done_before_a_stop():
+    """The refit to y itself is none of them."""
+    with pytest.warns(ImportanceWarning, match=r"stopped: 1 of 3 permutations"):
+        found = null_importances(
+            LINEAR,
+            X,
+            Y,
+            OBSERVED,
+            n_permutations=3,
+            callbacks=Recorder(2, step="refit"),
+        )
+    assert len(found.null) == 1

@@ -171,7 +171,7 @@ def screened_pairs(problem, features, on_grid, n_pairs, n_jobs):
 
 # A joint effect with a smaller part of the response's variance is rounding.
 NO_JOINT_EFFECT = 1e-20
-MOST_VALUES = 1e10  # responses of one feature
+MOST_RESPONSES = 1e10  # of one feature
 
 
 class MeanCurves:
@@ -365,15 +365,16 @@ def friedman_h(joint, size, smaller, p, response):
 def check_affordable(problem, features, request):
     """Refuse features of which H with all others would take for ever."""
     n_samples = problem.table.n_samples
-    if n_samples**2 <= MOST_VALUES:
+    if n_samples**2 <= MOST_RESPONSES:
         return
     moves = problem.moves(features, [request])
     for e, feature in enumerate(features):
-        if n_samples * moves[e].n_cells > MOST_VALUES:
+        if n_samples * moves[e].n_cells > MOST_RESPONSES:
             raise ValueError(
                 f"statistic='h_overall' moves each of the {n_samples} rows to each of "
                 f"the {moves[e].n_cells} values of {feature.name!r}, which is more "
-                f"than {MOST_VALUES:.0e} responses. Fit on a random sample of the rows."
+                f"than {MOST_RESPONSES:.0e} responses. Fit on a random sample of the "
+                "rows."
             )
 
 

@@ -87,7 +87,7 @@ def _cells(column, data, n_columns):
     first = np.diff(sorted_column, prepend=-1) != 0
     # not equal: each NaN is a value of its own, so that such columns have too many
     new = first | ~np.equal(sorted_data, np.roll(sorted_data, 1))
-    number = np.cumsum(new) - 1
+    number = np.cumsum(new)
     start = np.zeros(n_columns, dtype=np.intp)
     start[sorted_column[first]] = number[first]
     cell = np.empty(len(data), dtype=np.intp)

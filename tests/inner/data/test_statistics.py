@@ -5,11 +5,13 @@ import pytest
 
 from skvarimp._data.base_table import factorized, is_constant
 from skvarimp._data.statistics import (
+    Units,
     deciles,
     gini_mean_difference,
     quantile_positions,
 )
 from skvarimp._measures.problem import weighted_median
+from skvarimp._measures.rows import RandomSampleUnits
 
 
 def mean_pair_distance(v):
@@ -57,3 +59,22 @@ def test_quantiles_of_very_many_values_of_equal_weight():
     n, at = 1_000_000, np.arange(1, 21) / 20
     found = quantile_positions(np.full(n, 1 / n), at)
     np.testing.assert_array_equal(found, np.arange(1, 21) * n // 20 - 1)
+
+
+def test_freedom_of_errors_of_random_samples():
+    """1 / f adds up from the samples and the rows: by hand, of even and other weights.
+
+    Rows: f is (sum w^2)^2 / sum w^4 - 1; of an interval the geometric mean of that
+    number and (sum w)^2 / sum w^2, minus 1.
+    """
+    for weights in (np.full(7, 1 / 7), np.array([4.0, 3.0, 2.0, 1.0, 1.0]) / 11):
+        rows = Units(len(weights), weights, weights)
+        samples = RandomSampleUnits(11, np.full(11, 1 / 11), None, of_rows=rows)
+        of_squares = (weights**2).sum() ** 2 / (weights**4).sum()
+        of_sums = weights.sum() ** 2 / (weights**2).sum()
+        of_rows, of_interval = of_squares - 1, np.sqrt(of_squares * of_sums) - 1
+        assert rows.freedom == pytest.approx(of_rows)
+        assert rows.interval_freedom == pytest.approx(of_interval)
+        expected = 1 / (1 / 10 + 1 / of_rows), 1 / (1 / 10 + 1 / of_interval)
+        assert samples.freedom == pytest.approx(expected[0])
+        assert samples.interval_freedom == pytest.approx(expected[1])

@@ -94,3 +94,23 @@ def test_products_of_sparse_columns_far_from_zero():
         rtol=0,
         atol=roundoff(sum(X.shape), 1e8 * np.abs(X).max() * MIX),
     )
+
+
+def test_columns_of_two_values():
+    """0 and at most one other, finite value; a full column of one value is constant."""
+    held, nan, inf = 3.0, np.nan, np.inf
+    columns = {
+        (0.0, 0.0, 0.0): True,
+        (held, 0.0, 0.0): True,
+        (held, held, 0.0): True,
+        (1.0, 1.0, 0.0): True,
+        (held, held, held): False,
+        (held, 4.0, 0.0): False,
+        (held, held, 4.0): False,
+        (nan, 0.0, 0.0): False,
+        (inf, 0.0, inf): False,
+    }
+    X = sparse.csc_array(np.array(list(columns)).T)
+    assert _firm_covariance.two_valued(X).tolist() == list(columns.values())
+    stored = sparse.csc_array(([0.0, 2.0], ([0, 1], [0, 0])), shape=(3, 1))
+    assert not _firm_covariance.two_valued(stored).any()  # a zero that is held

@@ -11,6 +11,7 @@ from skvarimp._measures.scorers.sample_scores import (
     _mean_of_classes,
     _ratio,
 )
+from skvarimp._measures.scorers.score_drop import _add_error
 
 RANDOM = np.random.RandomState(0)
 WEIGHTS = RANDOM.uniform(0.2, 2.0, (30, 4))  # of 30 rows in 4 samples
@@ -67,3 +68,19 @@ def test_the_mean_of_classes_is_over_those_of_y():
     y, f = np.array([0, 2, 2, 2]), np.array([[1.0, 5.0]])
     score = _mean_of_classes(lambda codes, f, weighting, c: (c + 1) * f)
     np.testing.assert_array_equal(score(y, f, None), [[2.0, 10.0]])
+
+
+def test_deviations_of_samples_are_as_large_as_the_standard_error():
+    """By hand: V1 + 2 V2 and V2 of eleven units in two groups of data sets."""
+    deviations = np.random.RandomState(1).randn(2, 2, 11) * [[[3.0]], [[1.0]]]
+    found = SimpleNamespace()
+    _add_error(found, deviations)
+    mean = deviations.mean(axis=1)
+    between = deviations.var(axis=2, ddof=1).sum(axis=1) / 4
+    rows, pairs = 2 * (mean.var(axis=1, ddof=1) - between)
+    hidden = mean[0].var(ddof=1) / 4
+    expected = np.sqrt(max(rows - pairs, rows / 2, hidden))
+    assert found.standard_errors == pytest.approx(expected, rel=1e-12)
+    (influences,) = found.influences
+    assert influences.std(ddof=1) == pytest.approx(np.sqrt(11) * expected, rel=1e-12)
+    assert np.corrcoef(influences, mean[0])[0, 1] == pytest.approx(1, rel=1e-12)

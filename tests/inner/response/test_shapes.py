@@ -1,11 +1,13 @@
 """Every reduction over every shape of curves, and one more of each."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from own_reduction import SquaredPairs
 from response_oracle import beside_black_box, problem_of
+from roundoff import roundoff
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.svm import SVR
@@ -164,3 +166,23 @@ def test_steep_curves_keep_no_wide_basis():
     (state,) = reduced([PartialDependence.over("std", 400, 50)], shape)
     assert state.basis is None
     assert state.sketch.shape[-2:] == (50, 400)
+
+
+def test_steps_of_blocks_are_joined_in_the_order_of_the_rows():
+    """Blocks of several rows, of one row, and without a step."""
+    random, parts, dense = np.random.RandomState(0), [], []
+    for counts in ([2, 0, 3], [1], [0, 0], [4, 1]):
+        positions = [np.sort(random.permutation(5)[:c] + 1) for c in counts]
+        first, jumps = random.randn(2, len(counts)), random.randn(2, sum(counts))
+        starts = np.append(0, np.cumsum(counts))
+        where = np.concatenate(positions).astype(int)
+        parts.append(Steps(first, starts, where, jumps, 6))
+        curves = np.repeat(first[:, :, np.newaxis], 6, axis=2)
+        for i, (begin, end) in enumerate(pairwise(starts)):
+            for at, jump in zip(where[begin:end], jumps[:, begin:end].T):
+                curves[:, i, at:] += jump[:, np.newaxis]
+        dense.append(curves)
+    joined, n_rows = Steps.joined(parts), 8
+    found = joined.by_group(np.ones(n_rows), np.arange(n_rows), n_rows)
+    expected = np.concatenate(dense, axis=1)
+    np.testing.assert_allclose(found, expected, atol=roundoff(5, expected))
