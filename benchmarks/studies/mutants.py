@@ -49,7 +49,7 @@ def places(node):
         case ast.Assign() | ast.Compare() | ast.BinOp():
             if SIZES.search(ast.unparse(node)):
                 return
-        case ast.UnaryOp(ast.USub(), ast.Constant()):
+        case ast.UnaryOp(ast.USub(), ast.Constant(1)):
             return (yield node)
     yield node
     for child in ast.iter_child_nodes(node):

@@ -108,7 +108,8 @@ class ResponseImportance(BaseImportance):
         if len(undefined) == len(features) > 0:
             raise TypeError(f"{names} can have no importance: {reason}. {way_out}")
         if undefined:
-            warn(f"{names} have no importance (NaN): {reason}. {way_out}")
+            verb = "has" if len(undefined) == 1 else "have"
+            warn(f"{names} {verb} no importance (NaN): {reason}. {way_out}")
 
     def _plan(self, problem, features):
         """The `Plan` of a fit; raises on bad input, before any work."""

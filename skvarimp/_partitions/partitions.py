@@ -125,7 +125,7 @@ class Partitions:
         present = {"X": X} | {k: v for k, v in given.items() if v is not None}
         parts = enumerate(_together(present))
         self.delayed = [dask.delayed((number, part)) for number, part in parts]
-        # whose ends are a tenth of the donors
+        # certain donors, such as the ends of columns, are at most a tenth of all
         most_columns = MOST_DONORS // 20 if with_ends else 0
         sizes = self.passed(_counted, most_columns, every=True).values()
         n_given, counts, weights, schemas, values = zip(*sizes)

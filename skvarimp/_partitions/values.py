@@ -19,7 +19,7 @@ def chosen_values(table, columns, rows):
     table : Table
     columns : list of int
     rows : list of ndarray of int
-        For each column. Where they are fewer than those of others, row 0 fills up.
+        For each column. Row 0 fills up those of columns that have fewer of them.
 
     Returns
     -------
@@ -32,9 +32,9 @@ def chosen_values(table, columns, rows):
 
 
 def few_values(table, j):
-    """Rows that hold the values of a column, ascending: all, or of many some and ends.
+    """Rows that hold the values of a column, ascending, one row for each.
 
-    These are then one more than `MOST_VALUES`.
+    Of more than `MOST_VALUES`, so many of the least, and the greatest.
     """
     move = make_move(table, np.ones(table.n_samples), Feature("", (j,)), "all")
     rows = move.donors[move.known]
@@ -47,8 +47,7 @@ def certain_rows(found, starts):
 
     They hold all values of a column, or if these are many the least and the greatest.
     So order statistics of the donors end where those of all rows do, and where each
-    value counts once, rare ones do, too. They are at most a tenth of the donors; tables
-    with very many columns have none.
+    value counts once, rare ones do, too.
 
     Parameters
     ----------

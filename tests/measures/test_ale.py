@@ -248,7 +248,7 @@ def test_what_has_no_order():
     def never(X):
         raise AssertionError("asked")
 
-    with pytest.warns(ImportanceWarning, match=r"'b' have no importance \(NaN\)"):
+    with pytest.warns(ImportanceWarning, match=r"'b' has no importance \(NaN\)"):
         mixed = ALEImportance().fit(lambda X: X["a"].to_numpy(), frame)
     alone = ALEImportance(features=["a"]).fit(lambda X: X["a"].to_numpy(), frame)
     assert np.isnan(mixed.importances_[1])
