@@ -115,6 +115,17 @@ def test_residuals_are_minus_the_derivatives(name):
     np.testing.assert_allclose(found[0], (below - above) / (2 * STEP), atol=allowed)
 
 
+@pytest.mark.parametrize("q", [0.3, 0.8])
+def test_rows_at_a_quantile(q):
+    """Where the loss has a corner, the slope is that of scikit-learn."""
+    y = np.array([[-1.0, 0.0, 2.5]])
+    model = HistGradientBoostingRegressor(loss="quantile", quantile=q, max_iter=1)
+    loss = model.fit(X, Y)._loss
+    slope = loss.gradient(y_true=y[0], raw_prediction=y[0].copy())
+    found = TreeLoss("quantile", q).residuals(y, y)
+    np.testing.assert_allclose(found[0], -slope, rtol=1e-12)
+
+
 def several(name, parameter, loss):
     """The residuals of three classes, and differences of their loss."""
     codes = np.eye(3)[:, RANDOM.integers(3, size=12)]

@@ -125,6 +125,7 @@ class PerColumn(TransformerMixin, BaseEstimator):
 # name: (a model of all columns, the same by hand for columns 1, 2, ...)
 CASES = {
     "positions": lambda: (boosting(categorical_features=[0]), boosting()),
+    "positions from the end": lambda: (columns([-5, -2]), columns([2])),
     "mask": lambda: (
         boosting(categorical_features=[True, False, False, False, True]),
         boosting(categorical_features=[False, False, False, True]),

@@ -1,5 +1,7 @@
 """Which columns go or come in each step of a selection, and by which scores."""
 
+import time
+
 import numpy as np
 import pytest
 from combinations import each
@@ -36,6 +38,16 @@ def test_neighbours_are_not_asked_about_themselves(kind, cv):
     inner = kind(KNeighborsClassifier(5), cv=cv, step=2, random_state=0)
     scores = cross_val_score(make_pipeline(inner, nearest), NOISE, COINS, cv=3)
     assert abs(scores.mean() - 0.5) < 0.1
+
+
+@BOTH
+def test_seconds_are_those_of_each_step(kind):
+    """They add up to no more than the whole fit took."""
+    start = time.perf_counter()
+    path = kind(LinearRegression(), random_state=0).fit(X, Y).path_
+    whole = time.perf_counter() - start
+    assert min(path["seconds"]) > 0.0
+    assert sum(path["seconds"]) < whole
 
 
 @BOTH

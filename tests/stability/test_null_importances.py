@@ -320,6 +320,26 @@ def test_false_discovery_rate():
     assert np.all(found.pvalues("fdr") >= found.pvalues())
 
 
+@pytest.mark.parametrize(
+    ("null", "n_below"),
+    [
+        ([[1, 1, 1, 0], [3, 3, 3, 0]], 3),  # 2, which is more than the root of 2
+        ([[1, 1, 0, 0], [3, 3, 0, 0]], 0),  # only a half of them
+        ([[0.1] * 4, [2.1] * 4], 0),  # 1.1, which is less than the root of 2
+        ([[3, 3, 3, 3]], 0),  # how much one varies is not known
+    ],
+)
+def test_importances_far_below_their_nulls(null, n_below):
+    """By more than a standard deviation of the nulls, whose divisor is n - 1."""
+    found = iter([[0.0] * 4, *null])
+    given = dict(n_permutations=len(null), cv="all_rows", random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        null_importances(LINEAR, X[:, :4], Y, lambda *_: next(found), **given)
+    counts = [str(warning.message).split(" importances lie")[0] for warning in caught]
+    assert counts == ([f"{n_below} of 4"] if n_below else [])
+
+
 @pytest.mark.thorough
 def test_nulls_that_exceed_most_importances_are_warned_of():
     """A forest overfits shuffled targets; held-out permutation importance does not."""
