@@ -4,7 +4,9 @@ import joblib
 import numpy as np
 import pytest
 from callback_recorder import Recorder
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 
 from skvarimp import (
     FIRMImportance,
@@ -236,3 +238,23 @@ def test_a_fit_forgets_what_the_last_one_alone_had():
     for name in ("influences_", "row_effects_", "row_importances_"):
         assert not hasattr(importance, name)
     assert kept.influences is not None
+
+
+def test_a_stop_before_the_last_rows_leaves_no_gaussian_errors():
+    """The importances are known before; after the last block nothing is missing."""
+    rows = np.random.default_rng(0).normal(size=(1500, 3))
+    linear = LinearRegression().fit(rows, rows @ [1.0, 2.0, 0.0] + rows[:, 0] ** 2)
+    measure = FIRMImportance(method="gaussian")
+    with config_context(working_memory=1):  # several blocks of rows
+        recorder = Recorder()
+        whole = clone(measure).set_callbacks(recorder).fit(linear, rows)
+        n_blocks = recorder.steps
+        assert n_blocks > 2
+        last = Recorder(stop_after=n_blocks)
+        found = clone(measure).set_callbacks(last).fit(linear, rows)
+        np.testing.assert_array_equal(found.standard_errors_, whole.standard_errors_)
+        before = Recorder(stop_after=n_blocks - 1)
+        with pytest.warns(ImportanceWarning, match=r"after 1\d\d\d of 1500 rows"):
+            found = clone(measure).set_callbacks(before).fit(linear, rows)
+    assert found.standard_errors_ is None
+    np.testing.assert_array_equal(found.importances_, whole.importances_)

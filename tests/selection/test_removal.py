@@ -1,5 +1,7 @@
 """Columns that a pipeline asks for by name go as all others do, or hold a constant."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -297,3 +299,33 @@ def test_searches_and_pipelines_over_selectors():
     before = selector.set_output(transform="pandas")
     after = make_pipeline(before, clone(BY_TYPE)).fit(X, y)
     assert after[0].get_feature_names_out().tolist() == ["age", "city", "income"]
+
+
+class NeedsAll(Ridge):
+    """Raises without one of six columns."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Count first."""
+        if X.shape[1] < 6:
+            raise ValueError("Six columns.")
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize(
+    ("n_gone", "named"),
+    [
+        (1, "'x0'"),
+        (3, "'x0', 'x1', 'x2'"),
+        (4, "'x0', 'x1', 'x2' and 1 more"),
+        (5, "'x0', 'x1', 'x2' and 2 more"),
+    ],
+)
+def test_columns_without_which_a_refit_fails_are_named(n_gone, named):
+    """The first three; the estimator's own error follows."""
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    expected = f"without {named} the estimator raises ValueError: Six columns. To go on"
+    features = {"these": list(range(n_gone))}
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        leave_out_importances(
+            NeedsAll(), X, X[:, 0], features=features, removal="drop", random_state=0
+        )
