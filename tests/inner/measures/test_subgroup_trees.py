@@ -77,3 +77,14 @@ def test_a_part_has_at_least_fifteen_rows(n, n_parts):
     sizes = np.bincount(imp.subgroups_["x0"])
     assert len(sizes) == n_parts
     assert sizes.min() >= 15
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-20, 1e20, 1e300])
+def test_the_unit_of_a_column_decides_nothing(unit):
+    """Its squares would be 0 or infinite; powers of ten round each number once."""
+    x = np.random.RandomState(0).randn(N, 1) + 1.0
+    target = target_of(as_table(x), FIRST, EQUAL, frozenset())
+    expected = (x - x.mean()) / x.std()
+    np.testing.assert_allclose(target, expected, rtol=1e-12, atol=1e-14)
+    moved = target_of(as_table(unit * x), FIRST, EQUAL, frozenset())
+    np.testing.assert_allclose(moved, expected, rtol=1e-12, atol=1e-14)
