@@ -1,5 +1,6 @@
 """Which way the mean response goes, and signed effects of single rows."""
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
@@ -321,6 +323,29 @@ def test_sparse_and_many_columns():
     table = compare_importances(model, dense, dense @ slopes, measures)
     for imp in table.fitted.values():
         np.testing.assert_allclose(imp.directions_, expected, rtol=0, atol=1e-12)
+
+
+def test_sparse_columns_of_few_values():
+    """They are reduced together; the curves of a network turn more than once."""
+    random = np.random.default_rng(0)
+    counts = random.poisson(1.2, size=(60, 5)).astype(float)
+    targets = np.column_stack([np.sin(2 * counts[:, 0]), counts[:, 1] - counts[:, 2]])
+    model = MLPRegressor(
+        hidden_layer_sizes=12, solver="lbfgs", max_iter=40, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(counts, targets)
+    weights = random.uniform(0.5, 2.0, size=60)
+    imp = SensitivityImportance(estimation="exact")
+    imp.fit(model, sparse.csr_array(counts), targets, sample_weight=weights)
+    for o in range(2):
+        expected = plain_directions(
+            lambda X, o=o: model.predict(X)[:, o], counts, weights
+        )
+        found = imp.directions_per_output_[:, o]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+        assert np.any(np.abs(expected) < 0.9)  # not all are monotone
 
 
 EFFECTS = {

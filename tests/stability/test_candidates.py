@@ -37,6 +37,7 @@ from skvarimp import (
     importance_across_folds,
 )
 from skvarimp._data.table import as_table
+from skvarimp._refits.candidates import _labels
 from skvarimp._refits.filled import FilledColumns
 from skvarimp.exceptions import ImportanceWarning
 
@@ -524,3 +525,40 @@ def test_stopped():
         )
     assert len(found.models) == 2
     assert found.scores[0] == SEARCH.best_score_
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        # the last word of a name, where only one parameter that differs has it
+        (
+            [{"a__alpha": 1, "a__tol": 2}, {"a__alpha": 3, "a__tol": 4}],
+            ["alpha=1, tol=2", "alpha=3, tol=4"],
+        ),
+        (
+            [{"a__alpha": 1, "b__alpha": 2, "b__tol": 5}, {"a__alpha": 3}],
+            ["a__alpha=1, b__alpha=2, tol=5", "a__alpha=3"],
+        ),
+        # what all have in common is left out, unless it is all there is
+        ([{"alpha": 1, "tol": 2}, {"alpha": 3, "tol": 2}], ["alpha=1", "alpha=3"]),
+        ([{"alpha": 1}], ["alpha=1"]),
+        # names of two candidates would be the same
+        (
+            [{"alpha": 1}, {"alpha": 1}],
+            ["candidate 4 alpha=1", "candidate 5 alpha=1"],
+        ),
+        (
+            [{"alpha": 1.00001}, {"alpha": 1.00002}, {"alpha": 123456.0}],
+            ["candidate 4 alpha=1", "candidate 5 alpha=1", "alpha=1.235e+05"],
+        ),
+        ([{}, {"alpha": 2}], ["candidate 4", "alpha=2"]),
+        ([{"model": Ridge(2.0)}, {"model": Lasso()}], ["model=Ridge", "model=Lasso"]),
+        (
+            [{"words": "m" * 40}, {"words": "n" * 41}],
+            ["words=" + "m" * 40, "words=" + "n" * 39 + "…"],
+        ),
+    ],
+)
+def test_candidates_have_short_names(params, expected):
+    """The parameters that differ, with four digits and up to forty characters."""
+    assert _labels(params, range(4, 4 + len(params))) == expected
