@@ -83,12 +83,11 @@ class PartitionedProblem(Problem):
         # of the donors first: what is wrong with any y is no fault of one partition
         bins = [_edges(values) for values, _ in super().targets]
         sums, ends = self._passed(_binned, bins)
-        lowest, highest = np.array(list(ends.values())).transpose(1, 2, 0)
         targets = []
-        for o, (edges, (weights, above)) in enumerate(zip(bins, sums)):
-            means = edges + divided(above, weights)
-            values = np.array([lowest[o].min(), *means, highest[o].max()])
-            targets.append((values, np.pad(weights / weights.sum(), 1)))
+        for edges, (weights, above), *more in zip(bins, sums, *ends.values()):
+            values = np.concatenate([edges + divided(above, weights), *more])
+            weights = np.pad(weights / weights.sum(), (0, len(values) - len(edges)))
+            targets.append((values, weights))
         return targets
 
     def mean_loss(self, loss):
@@ -287,16 +286,17 @@ def _loss(part, model, loss):
 
 
 def _edges(targets):
-    """Where bins begin: at each of the targets; one bin is for those above, below."""
+    """Where bins begin: at each of the targets, right above it, and below the least."""
     known = np.unique(targets)
-    return np.concatenate([known[:1], known, np.nextafter(known[-1:], np.inf)])
+    return np.sort(np.concatenate([known[:1], known, np.nextafter(known, np.inf)]))
 
 
 def _binned(part, model, bins):
     """Weights of the targets in bins, and sums of what they exceed the edges by; ends.
 
     With the mean of each bin in place of its targets, Gini's mean difference loses the
-    square of a bin's weight times the difference within it: 1e-9 of it or less.
+    square of a bin's weight times the difference within it. Bins with several values
+    hold no donor's: 1e-9 of it or less.
 
     Parameters
     ----------
@@ -313,4 +313,5 @@ def _binned(part, model, bins):
         above = part.weights * (values - edges[bin_of_row])
         both = [np.bincount(bin_of_row, w, len(edges)) for w in (part.weights, above)]
         sums.append(np.array(both))
-    return sums, {part.number: (compared.min(axis=1), compared.max(axis=1))}
+    ends = np.stack([compared.min(axis=1), compared.max(axis=1)], axis=1)
+    return sums, {part.number: ends}
