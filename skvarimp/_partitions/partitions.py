@@ -16,9 +16,10 @@ from skvarimp._data.validation import (
 )
 from skvarimp._measures.firm.firm import FIRMImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
+from skvarimp._measures.problem import make_problem
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._partitions.errors import whole_errors
-from skvarimp._partitions.passes import passed_over
+from skvarimp._partitions.passes import passed_over, sent
 from skvarimp._partitions.problem import PartitionedProblem
 from skvarimp._partitions.trees import sums_of_all
 from skvarimp._partitions.values import certain_rows, chosen_values, few_values
@@ -52,8 +53,9 @@ class Partition:
     groups: np.ndarray | None
 
     @classmethod
-    def read(cls, number, given):
-        """Check what Dask hands over: X, and what was given for its rows, by name."""
+    def read(cls, number, names, values):
+        """Check what Dask hands over: X, and what was given for its rows."""
+        given = dict(zip(names, values))
         table, y, groups = as_table(given["X"]), given.get("y"), given.get("groups")
         check_length(y, table.n_samples)
         weights = check_weights(given.get("sample_weight"), table.n_samples)
@@ -124,7 +126,8 @@ class Partitions:
                 )
         present = {"X": X} | {k: v for k, v in given.items() if v is not None}
         parts = enumerate(_together(present))
-        self.delayed = [dask.delayed((number, part)) for number, part in parts]
+        names = list(present)
+        self.delayed = [dask.delayed((number, names, part)) for number, part in parts]
         # certain donors, such as the ends of columns, are at most a tenth of all
         most_columns = MOST_DONORS // 20 if with_ends else 0
         sizes = self.passed(_counted, most_columns, every=True).values()
@@ -173,13 +176,15 @@ class Partitions:
         X = rows if rows.sampled else rows.table
         return X, rows.y, rows.sample_weight, rows.groups
 
+    sums_in_trees = sums_of_all
+
     def problem(self, estimator, response_method):
         """The `Problem` of a model."""
-        return PartitionedProblem.of(self, estimator, response_method)
-
-    def sums_in_trees(self, estimator, donors):
-        """Sums over all rows in each of a model's ensembles, of rows as the donors."""
-        return sums_of_all(self, estimator, donors)
+        rows = self.table, self.y, self.sample_weight
+        donors = make_problem(estimator, *rows, response_method, self.groups)
+        # it knows its outputs by now, and any clusters that it does not list itself
+        model = sent(donors.model)
+        return PartitionedProblem(**vars(donors), partitions=self, sent_model=model)
 
     def error_by(self, units):
         """What gives standard errors of all rows from influences of the donors."""
@@ -210,8 +215,7 @@ class Partitions:
 
         The parts hold the rows of positive weight, or every row.
         """
-        function = partial(_on_part, function, every)
-        return passed_over(self.delayed, function, *arguments)
+        return passed_over(self.delayed, partial(_on_part, function, every), *arguments)
 
 
 def _serves(measure):
@@ -284,7 +288,7 @@ def _joined(values):
 
 
 def _together(collections):
-    """The partitions, each with what the collections hold for it, by name."""
+    """The partitions: what the collections hold for each, in their order."""
     parts = {name: _delayed(v, collections["X"]) for name, v in collections.items()}
     for name, of_name in parts.items():
         if len(of_name) != len(parts["X"]):
@@ -293,28 +297,22 @@ def _together(collections):
                 "Repartition one of them, so that their rows belong together."
             )
     if any(hasattr(values, "rechunk") for values in collections.values()):
-        return [dict(zip(parts, of_rows)) for of_rows in zip(*parts.values())]
+        return zip(*parts.values())
     import dask.dataframe as dd
 
     # one by one, Dask might join partitions of frames with few columns
-    how = {"align_dataframes": False, "enforce_metadata": False}
-    how["meta"] = None, object
-    named = partial(_named, list(collections))
-    return dd.map_partitions(named, *collections.values(), **how).to_delayed()
-
-
-def _named(names, *values):
-    return dict(zip(names, values))
+    how = {"align_dataframes": False, "enforce_metadata": False, "meta": (None, object)}
+    together = dd.map_partitions(lambda *values: values, *collections.values(), **how)
+    return together.to_delayed()
 
 
 def _delayed(values, X):
     """The partitions of one collection, each with all columns; arrays cut as X is."""
     if not hasattr(values, "rechunk"):
         return list(values.to_delayed(optimize_graph=False))
-    values = values.rechunk({axis: -1 for axis in range(1, values.ndim)})
-    rows = X.chunks[0] if hasattr(X, "chunks") else values.chunks[0]
-    if sum(rows) == sum(values.chunks[0]):  # NaN where lengths are not known
-        values = values.rechunk({0: rows})
+    own, rows = values.chunks[0], getattr(X, "chunks", values.chunks)[0]
+    rows = rows if sum(rows) == sum(own) else own  # NaN where lengths are not known
+    values = values.rechunk((rows, *[-1] * (values.ndim - 1)))
     return list(values.to_delayed().ravel())
 
 

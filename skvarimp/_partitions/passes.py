@@ -6,12 +6,12 @@ from skvarimp._running.guards import no_overflow
 from skvarimp._running.tasks import Shared
 
 
-def sent(value):
-    """A task that holds a value for several passes, on a cluster in its memory."""
+def sent(*values):
+    """A task that holds values for all partitions, on a cluster in its memory."""
     import dask
 
     with _large_tasks():
-        (task,) = dask.persist(dask.delayed(_same, pure=False)(Shared(value)))
+        (task,) = dask.persist(dask.delayed(Shared(*values), pure=False))
     return task
 
 
@@ -36,8 +36,7 @@ def passed_over(items, function, *arguments):
     import dask.bag
 
     there = [one for one in arguments if dask.is_dask_collection(one)]
-    shared = Shared(function, arguments[len(there) :])
-    shared = dask.delayed(_same, pure=False)(shared)
+    shared = sent(function, arguments[len(there) :])
     run = dask.delayed(_run, pure=False)
     results = dask.bag.from_delayed([run(item, shared, *there) for item in items])
     with _large_tasks():
@@ -63,10 +62,6 @@ def _large_tasks():
     with suppress(ImportError):
         import distributed  # noqa: F401 its defaults must be known before one is changed
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
-
-
-def _same(shared):
-    return shared
 
 
 def _run(item, shared, *there):

@@ -14,9 +14,8 @@ import numpy as np
 from skvarimp._data.statistics import Units, divided
 from skvarimp._data.table import stacked
 from skvarimp._data.validation import check_target
-from skvarimp._measures.problem import Problem, compared_with, make_problem
+from skvarimp._measures.problem import Problem, compared_with
 from skvarimp._partitions.errors import extend_errors
-from skvarimp._partitions.passes import sent
 from skvarimp._partitions.values import between, masses, up_to_next
 from skvarimp._response.grid import make_move
 from skvarimp._response.losses import loss_of_rows
@@ -45,19 +44,8 @@ class PartitionedProblem(Problem):
     partitions: object = None
     sent_model: object = None
 
-    @classmethod
-    def of(cls, partitions, estimator, response_method):
-        """That of a model."""
-        table, y, weights = partitions.table, partitions.y, partitions.sample_weight
-        groups = partitions.groups
-        donors = make_problem(estimator, table, y, weights, response_method, groups)
-        # it knows its outputs by now, and any clusters that it does not list itself
-        own = {"partitions": partitions, "sent_model": sent(donors.model)}
-        return cls(**vars(donors), **own)
-
     def __getstate__(self):
-        apart = {"partitions": None, "sent_model": None}
-        return {**super().__getstate__(), **apart}
+        return {**super().__getstate__(), "partitions": None, "sent_model": None}
 
     def _passed(self, function, *arguments):
         """Merge function(part, model, *arguments) over all partitions."""
@@ -116,11 +104,7 @@ class PartitionedProblem(Problem):
         n_steps = len(features) * len(requests)
         with Progress(measures, n_steps) as progress:
             outcomes = super().outcomes(features, requests, keep_rows, n_jobs)
-            means = [
-                (request, *one)
-                for request, found in zip(requests, outcomes)
-                for one in _means(request, found)
-            ]
+            means = list(chain.from_iterable(map(_means, requests, outcomes)))
             if means:
                 self._extend(means, features, requests)
             progress.step(n_steps)
@@ -156,29 +140,14 @@ class PartitionedProblem(Problem):
 
 
 def _means(request, *others):
-    """The reductions that are means over rows, or follow from curves that are.
+    """The reductions of a request that are means over rows, or follow from such curves.
 
-    Each with its scale, and with what others hold for it. Within subgroups, to which
-    only donors belong, there are none.
+    Each after the request, and before its scale and what others hold for it. Within
+    subgroups, to which only donors belong, there are none.
     """
     every = zip(request.reductions, request.scales, *others)
     kinds = () if callable(request.grid) else (PartialDependence, RowMean)
-    return [one for one in every if isinstance(one[0], kinds)]
-
-
-def _asked(requests, n_rows):
-    """The requests of such means of so many rows, of which no error is asked."""
-    asked = []
-    for request in requests:
-        found = replace(request, reductions=[], scales=[])
-        for reduction, scale in _means(request):
-            if isinstance(reduction, PartialDependence):
-                reduction = type(reduction).over(reduction.statistic, n_rows, 1)
-            found.reductions.append(reduction)
-            found.scales.append(scale)
-        if found.reductions:
-            asked.append(found)
-    return asked
+    return [(request, *one) for one in every if isinstance(one[0], kinds)]
 
 
 def _move_to_donors(table, weights, feature, categorical_columns, grid, donors):
@@ -201,7 +170,7 @@ def _move_to_donors(table, weights, feature, categorical_columns, grid, donors):
 
 
 def _moved(problem, response, features, requests, chances, rows):
-    """The outcomes of some rows that move to the values of others.
+    """The outcomes of some rows that move to the values of others, one for each mean.
 
     Parameters
     ----------
@@ -216,9 +185,17 @@ def _moved(problem, response, features, requests, chances, rows):
     """
     places = np.flatnonzero(chances)
     donors = problem.table.take(places), chances[places] / chances.sum(), places
-    asked = _asked(requests, len(rows))
-    for request in asked:
-        request.grid = partial(_move_to_donors, grid=request.grid, donors=donors)
+    asked = []
+    for request in requests:
+        grid = partial(_move_to_donors, grid=request.grid, donors=donors)
+        own = replace(request, grid=grid, reductions=[], scales=[])
+        for _, reduction, scale in _means(request):
+            if isinstance(reduction, PartialDependence):  # no error is asked
+                reduction = type(reduction).over(reduction.statistic, len(rows), 1)
+            own.reductions.append(reduction)
+            own.scales.append(scale)
+        if own.reductions:
+            asked.append(own)
     walk = problem.walk(response, features, asked)
     walk.rows = walk.rows.alone(rows)
     walk.rows.units = Units(len(rows), walk.rows.weights)

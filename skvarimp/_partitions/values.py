@@ -38,8 +38,7 @@ def few_values(table, j):
     """
     move = make_move(table, np.ones(table.n_samples), Feature("", (j,)), "all")
     rows = move.donors[move.known]
-    few = len(rows) <= MOST_VALUES
-    return rows if few else np.append(rows[:MOST_VALUES], rows[-1])
+    return rows if len(rows) <= MOST_VALUES else np.append(rows[:MOST_VALUES], rows[-1])
 
 
 def certain_rows(found, starts):
