@@ -1,5 +1,6 @@
 """Formulas of scores of many samples, one sample at a time by scikit-learn."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from sklearn import metrics
 
 from skvarimp._measures.scorers.sample_scores import (
+    OF_PREDICTIONS,
     _balanced_accuracy,
     _mean_of_classes,
     _ratio,
@@ -53,6 +55,22 @@ def test_ratios_of_several_labels_for_a_row(kind, average):
     found = _ratio(kind, average)(y, called[np.newaxis], SAMPLES)
     expected = each_sample(SCORES[kind], y, called, average=average, zero_division=0)
     np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+@pytest.mark.parametrize("name", OF_PREDICTIONS)
+def test_scores_of_predictions(name, n_columns):
+    """By the scorer of that name, for several outputs of one y; columns come last."""
+    scorer, shape = metrics.get_scorer(name), (30, n_columns)[: min(n_columns, 2)]
+    y, *outputs = RANDOM.randint(0, 3, (3, *shape))
+    if name != "accuracy":
+        outputs = outputs + RANDOM.rand(2, *shape)
+    elif n_columns > 1:
+        y, outputs = 1 * (y > 0), 1 * (np.array(outputs) > 0)
+    found = OF_PREDICTIONS[name](y, np.array(outputs), SAMPLES.mean)
+    metric = partial(scorer._score_func, **scorer._kwargs)
+    expected = [scorer._sign * np.array(each_sample(metric, y, f)) for f in outputs]
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
 
 
 def test_balanced_accuracy():
