@@ -372,7 +372,7 @@ def _of_cohort(rows: KeptRows, drawn, inside):
         # draws are spread evenly over the rows
         "drawing_errors": drawn / np.sqrt(share) if np.any(drawn) else None,
         "skewness": skewness_of(terms, errors),
-        "degrees_of_freedom": max(n_inside - 1, 1),
+        "degrees_of_freedom": n_inside - 1,
     }
 
 

@@ -369,6 +369,19 @@ def test_bad_columns_of_cohorts_are_named(sensitivity):
         importance_by_cohort(sensitivity, "region", X=frame)
 
 
+@pytest.mark.parametrize("sites", [None, np.arange(24) // 2])
+def test_cohorts_know_how_many_units_they_have(sites):
+    """One degree of freedom goes with the mean of rows, or of sites."""
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    imp = SensitivityImportance(scale=None, keep_rows=True)
+    imp.fit(lambda X: X[:, 0] + X[:, 1] ** 2, X, groups=sites)
+    labels = np.repeat(["a", "b"], [8, 16])
+    found = importance_by_cohort(imp, labels)
+    units = [8, 16] if sites is None else [4, 8]
+    freedom = [of.degrees_of_freedom for of in found.by_cohort.values()]
+    assert freedom == [units[0] - 1, units[1] - 1]
+
+
 def test_a_cohort_that_differs_is_found(sensitivity):
     """Three times the response, and no difference where there is none."""
     table = importance_by_cohort(sensitivity, X[:, 1] > 0).to_frame()
