@@ -1,0 +1,111 @@
+"""What results of several fits conclude in words, of numbers made by hand."""
+
+import numpy as np
+import pytest
+
+from skvarimp import CandidateImportances, ImportanceDifferences, NullImportances
+
+NAMES = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ([5.0, 3.0, 0.0], "a and b stand out (P), while c does not."),
+        ([5.0, 0.0, 0.0], "a stands out (P), while b and c do not."),
+        ([5.0, 4.0, 3.0], "a, b and c stand out (P)."),
+        (
+            [0.0, 0.0, 0.0],
+            "none stands out (no family-wise p-value is below 0.05).",
+        ),
+    ],
+)
+def test_what_stands_out_of_nulls(own, expected):
+    """39 nulls below an importance of 3 or more: its p-value is 1 / 40, or 0.025."""
+    null = np.random.default_rng(0).normal(size=(39, 3)) / 10
+    said = NullImportances(NAMES, np.array(own), null=null).summary()
+    expected = expected.replace("P", "family-wise p-values of at most 0.025")
+    assert said.endswith(f" Beside the importances for 39 shuffled targets {expected}")
+
+
+@pytest.mark.parametrize(
+    ("p_values", "expected"),
+    [
+        # Holm's: 0.0166 * 3 is below 0.05, 0.0167 * 3 is not; then times 2
+        ([0.0166, 0.024, 0.5], "The importances of a and b differ (P). None: c."),
+        ([0.0166, 0.026, 0.5], "The importance of a differs (P). None: b and c."),
+        ([0.0167, 0.024, 0.5], "None: a, b and c."),
+        ([0.001, 0.01, 0.05], "The importances of a, b and c differ (P)."),
+    ],
+)
+def test_which_importances_differ(p_values, expected):
+    """Those whose p-value is at most 0.05 after Holm's adjustment."""
+    found = ImportanceDifferences(
+        NAMES,
+        np.array([3.0, -2.0, 1.0]),
+        p_values=np.array(p_values),
+        joint_ends=np.zeros((2, 3)),
+        compared=("one", "the other"),
+    )
+    expected = expected.replace(
+        "P", "p-values of at most 0.05 after Holm's adjustment"
+    ).replace("None: ", "No difference was found for ")
+    largest = "The largest difference is that of a with 3.00"
+    first = f"Compared are one and the other. {largest}"
+    assert found.summary(1) == f"{first}. {expected}"
+    others = ", followed by b with -2.00 and c with 1.00"
+    assert found.summary() == f"{first}{others}. {expected}"
+
+
+def candidates(can_go, together, **given):
+    """A result of two models."""
+    by_model = np.array([[3.0, 2.0, 1.0], [2.0, 2.0, 1.0]])
+    return CandidateImportances(
+        NAMES,
+        by_model[0],
+        by_model=by_model,
+        models=["one", "other"],
+        scores=np.array([0.9, 0.8]),
+        score_needed=0.7,
+        params=[{}, {}],
+        dispensable=np.array(can_go, dtype=bool),
+        dispensable_together=np.array(together, dtype=bool),
+        **{"n_good": 2} | given,
+    )
+
+
+@pytest.mark.parametrize(
+    ("can_go", "together", "expected"),
+    [
+        ([1, 1, 1], [1, 1, 1], "Each feature can go by itself. ALL"),
+        (
+            [1, 1, 1],
+            [0, 1, 1],
+            "Each feature can go by itself. Not all of them can go: without b and c, "
+            "a is needed.",
+        ),
+        (
+            [1, 1, 1],
+            [0, 0, 1],
+            "Each feature can go by itself. Not all of them can go: without c, "
+            "a and b are needed.",
+        ),
+        (
+            [0, 0, 0],
+            [0, 0, 0],
+            "No feature was found that a good model can do without.",
+        ),
+        ([0, 0, 1], [0, 0, 1], "NOT a and b. c can go by itself."),
+        ([0, 1, 1], [0, 1, 1], "NOT a. Each of b and c can go by itself. ALL"),
+    ],
+)
+def test_which_features_good_models_can_do_without(can_go, together, expected):
+    """By themselves, and several at once."""
+    expected = expected.replace("ALL", "They can all go at once.")
+    expected = expected.replace("NOT", "No good model was found without")
+    said = candidates(can_go, together).summary()
+    assert said.endswith(f" This is the best of 2 good models. {expected}")
+    some = candidates(can_go, together, n_good=3).summary()
+    assert some.endswith(
+        f" This is the best of the best 2 of 3 good models. {expected}"
+    )
