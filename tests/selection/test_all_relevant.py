@@ -1,5 +1,7 @@
 """`AllRelevantSelector`: shuffled copies, hits, decisions, and its history."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -29,6 +31,7 @@ from skvarimp import (
     PermutationImportance,
     SensitivityImportance,
 )
+from skvarimp._refits.all_relevant import TENTATIVE, Decisions
 
 X, Y = make_friedman1(150, n_features=8, noise=0.5, random_state=0)
 TREE = DecisionTreeRegressor(min_samples_leaf=5)
@@ -125,6 +128,30 @@ class Fixed(RegressorMixin, BaseEstimator):
     def predict(self, X):
         """Zeros."""
         return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+@pytest.mark.parametrize("n", range(9))
+def test_batches_end_where_a_decision_can_fall(n, alpha):
+    """Hits only, or misses only, decide as early as any rounds to come."""
+    for hits in range(n + 1):
+        ends = []
+        decisions = Decisions(1, 40, 40, alpha)
+        decisions.hits[0], decisions.largest_copy = hits, [0.0] * n
+        decisions.decide()
+        if decisions.state[0] != TENTATIVE:
+            continue
+        batch = decisions.next_batch()
+        for hit in (True, False):
+            run = deepcopy(decisions)
+            for more in range(1, batch + 1):
+                run.add([0], float(hit), 0.5)
+                run.decide()
+                if run.state[0] != TENTATIVE:
+                    ends.append(more)
+                    assert more >= batch
+                    break
+        assert batch in ends
 
 
 def test_decisions_by_hand():

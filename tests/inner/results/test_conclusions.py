@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from skvarimp import CandidateImportances, ImportanceDifferences, NullImportances
+from skvarimp import (
+    CandidateImportances,
+    CohortImportances,
+    ImportanceDifferences,
+    Importances,
+    NullImportances,
+)
 
 NAMES = ["a", "b", "c"]
 
@@ -109,3 +115,40 @@ def test_which_features_good_models_can_do_without(can_go, together, expected):
     assert some.endswith(
         f" This is the best of the best 2 of 3 good models. {expected}"
     )
+
+
+@pytest.mark.parametrize(
+    ("p_values", "expected"),
+    [
+        # of six: 0.0083 * 6 is below 0.05, 0.0099 * 5 too
+        (
+            [[0.0083, 0.5], [0.9, 0.9], [0.9, 0.9]],
+            "From all other rows a in k0 differs P",
+        ),
+        (
+            [[0.0083, 0.5], [0.9, 0.0099], [0.9, 0.9]],
+            "From all other rows a in k0 and b in k1 differ P",
+        ),
+        (
+            [[0.0084, 0.5], [0.9, 0.9], [0.9, 0.9]],
+            "No cohort was found to differ from …",
+        ),
+        (np.full((3, 2), np.nan), ""),
+    ],
+)
+def test_which_cohorts_differ(p_values, expected):
+    """And the largest importance of each."""
+    found = CohortImportances(
+        NAMES[:2],
+        np.array([1.0, 2.0]),
+        by_cohort={
+            f"k{c}": Importances(NAMES[:2], np.array([1.0 + c, 1.5])) for c in range(3)
+        },
+        differences=np.zeros((3, 2)),
+        p_values=np.array(p_values),
+    )
+    bound = "(p-values of at most 0.05 after Holm's adjustment)."
+    expected = expected.replace(" P", f" {bound}").replace("…", "all other rows.")
+    largest = "b in k0 with 1.50, a in k1 with 2.00 and a in k2 with 3.00."
+    sentences = f"By cohort, the largest importance is that of {largest} {expected}"
+    assert found.summary().endswith(sentences.rstrip())
