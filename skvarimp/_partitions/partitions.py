@@ -64,9 +64,7 @@ class Partition:
         return cls(number, table, y, weights, groups)
 
     def some(self, rows):
-        """Some of the rows; None where there are none."""
-        if len(rows) == 0:
-            return None
+        """Some of the rows."""
         if len(rows) == len(self.weights):
             return self
         y = None if self.y is None else rows_of_target(self.y, rows)
@@ -226,11 +224,11 @@ def _serves(measure):
 
 
 def _on_part(function, every, gathered, *arguments):
-    """function(part, *arguments) of what Dask hands over; None without rows."""
+    """function(part, *arguments) of what Dask hands over; None without such rows."""
     try:
         part = Partition.read(*gathered)
         part = part if every else part.some(np.flatnonzero(part.weights))
-        return None if part is None else function(part, *arguments)
+        return function(part, *arguments) if every or len(part.weights) else None
     except Exception as error:
         message = error.args[0] if error.args else ""
         error.args = (f"Partition {gathered[0]} of X: {message}", *error.args[1:])
@@ -241,8 +239,9 @@ def _counted(part, most_columns):
     """Rows, those of positive weight, their weight; their columns, if there are any."""
     n_rows, rows = len(part.weights), np.flatnonzero(part.weights)
     schema, values = None, None
-    if (known := part.some(rows)) is not None:
-        table, schema = known.table, _schema_of(known.table)
+    if len(rows):
+        table = part.some(rows).table
+        schema = _schema_of(table)
         if 0 < table.n_columns <= most_columns:
             columns = range(table.n_columns)
             few = [few_values(table, j) for j in columns]
@@ -273,7 +272,7 @@ def _donors(part, rows, starts):
     if rows is not None:
         own = rows - starts[part.number]
         part = part.some(own[(own >= 0) & (own < len(part.weights))])
-    return part and {part.number: part}
+    return {part.number: part} if len(part.weights) else None
 
 
 def _joined(values):

@@ -956,6 +956,23 @@ def test_partitions_without_weight_count_as_nothing(numbers):
     assert_alike(MEASURES[0], model, X, y, weight)
 
 
+def test_types_of_a_partition_without_rows():
+    """They are not those of X: a reader that found no rows does not know them."""
+    kinds = pd.Categorical(list("uvwuvw"), categories=list("wvu"))
+    X = pd.DataFrame({"a": np.arange(6.0), "kind": kinds})
+    parts = [X[:3], pd.DataFrame({"a": [], "kind": []}, dtype=object), X[3:]]
+    parts = [dask.delayed(part) for part in parts]
+    rows = dd.from_delayed(parts, meta=X[:0], verify_meta=False)
+
+    def level_times_number(X):
+        return X["kind"].cat.codes.to_numpy() * X["a"].to_numpy()
+
+    measure = SensitivityImportance(scale=None, features=["kind"])
+    found = measure.fit(level_times_number, rows)
+    # the mean of a is 2.5, that of |code - code| over nine pairs 8 / 9
+    assert found.importances_ == pytest.approx(2.5 * 8 / 9)
+
+
 class Thirds(ClusterMixin, BaseEstimator):
     """Clusters by one column; nothing but `predict` says which there are."""
 
