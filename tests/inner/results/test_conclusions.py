@@ -6,6 +6,8 @@ import pytest
 from skvarimp import (
     CandidateImportances,
     CohortImportances,
+    Comparison,
+    FoldImportances,
     ImportanceDifferences,
     Importances,
     NullImportances,
@@ -152,3 +154,48 @@ def test_which_cohorts_differ(p_values, expected):
     largest = "b in k0 with 1.50, a in k1 with 2.00 and a in k2 with 3.00."
     sentences = f"By cohort, the largest importance is that of {largest} {expected}"
     assert found.summary().endswith(sentences.rstrip())
+
+
+@pytest.mark.parametrize(
+    ("by_fold", "expected"),
+    [
+        ([[3, 2, 1], [9, 5, 4]], "The order is the same in all 2 folds."),
+        ([[3, 2, 1], [3, 1, 2]], "The rank is the same in all 2 folds for a."),
+        (
+            [[3, 2, 1, 0.5], [3, 2, 0.5, 1], [3, 2, 1, 0.5]],
+            "The rank is the same in all 3 folds for a and b.",
+        ),
+        ([[3, 2, 1], [1, 3, 2]], "No feature has the same rank in all 2 folds."),
+        ([[3, 2, 1]], ""),  # nothing to compare
+    ],
+)
+def test_which_ranks_folds_have_in_common(by_fold, expected):
+    """All, some or none."""
+    by_fold = np.array(by_fold, dtype=float)
+    names = ["a", "b", "c", "d"][: by_fold.shape[1]]
+    found = FoldImportances(names, by_fold.mean(axis=0), by_fold=by_fold)
+    assert found.summary().endswith(expected)
+    assert ("folds" in found.summary()) == (expected != "")
+
+
+@pytest.mark.parametrize("n_measures", [1, 2])
+def test_what_models_have_in_common(n_measures):
+    """The order, under each measure; which one is said where there are several."""
+    numbers = {
+        ("m", "P"): [3.0, 1.0],
+        ("n", "P"): [2.0, 1.5],
+        ("m", "Q"): [3.0, 1.0],
+        ("n", "Q"): [1.0, 3.0],
+    }
+    titles = {"P": "p", "Q": "q"} if n_measures == 2 else {"P": "p"}
+    results = {
+        key: Importances(["a", "b"], np.array(of))
+        for key, of in numbers.items()
+        if key[1] in titles
+    }
+    said = Comparison(results, {}, titles).summary(1)
+    under_p, under_q = (" under P", " under Q") if n_measures == 2 else ("", "")
+    assert f"To m{under_p}, what matters most is a with 3.00." in said
+    assert f"To n{under_p}, what matters most is a with 2.00." in said
+    assert ("To n under Q, what matters most is b with 3.00." in said) == bool(under_q)
+    assert said.endswith(f" The order is the same in all models{under_p}.")
