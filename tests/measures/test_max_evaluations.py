@@ -9,6 +9,7 @@ from combinations import each
 from messages import says
 from roundoff import roundoff
 from scipy.stats import spearmanr
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.ensemble import (
@@ -23,6 +24,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import (
     PartialDependenceImportance,
@@ -299,6 +301,30 @@ def test_expected_evaluations_of_exact_numbers():
 def test_models_that_are_read_are_asked_for_x_alone(measure):
     """Whatever a measure would ask a callable for."""
     assert measure().expected_evaluations(FOREST, X) == len(X)
+
+
+@pytest.mark.parametrize("keep_rows", [False, True])
+@pytest.mark.parametrize(
+    ("importance", "times"),
+    [
+        (SobolImportance(order="first", estimation="exact"), 2),
+        (SobolImportance(order="total", estimation="exact"), 1),
+        (PartialDependenceImportance(grid="all"), 2),
+    ],
+    ids=["first", "total", "mean"],
+)
+def test_expected_evaluations_of_curves_that_memory_does_not_hold(
+    importance, times, keep_rows
+):
+    """Influences of rows on a mean curve need each row's curve once more."""
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    model = Counted(DecisionTreeRegressor(max_depth=3).fit(rows, rows[:, 0]))
+    imp = clone(importance).set_params(keep_rows=keep_rows)
+    with config_context(working_memory=1):  # too little for all curves at once
+        expected = imp.expected_evaluations(model, rows)
+        imp.fit(model, rows)
+    curves = 2 * 200 * 199 * (times if keep_rows else 1)
+    assert curves < model.rows <= expected < 1.01 * curves
 
 
 LABELS = np.random.RandomState(1).randint(0, 4, 100)
