@@ -32,7 +32,7 @@ class NumberOfBins(Interval):
 
 
 class NumberOfDraws(Interval):
-    """An even number from 4 on: two donors in each of several strata."""
+    """An even number from 4 on: some strata have two donors each."""
 
     def __init__(self):
         super().__init__(numbers.Integral, 4, 2**16, closed="both")

@@ -73,9 +73,10 @@ default="auto"
         about five seconds. Otherwise it draws: with a fast response, rows with all
         their donors ("rows"), else donors of each row.
     n_draws : int or "auto", default="auto"
-        Donors drawn for each row ("sampled"), an even number of at least 4, two in each
-        of n_draws / 2 strata of equal probability. "auto": 6. A scorer sees as many
-        data sets, of which each takes one donor for every row.
+        Donors drawn for each row ("sampled"), an even number of at least 4, one in each
+        of as many strata of the values. "auto": 6. A scorer sees as many data sets, of
+        which each takes one donor for every row; two of them come from each of
+        n_draws / 2 strata.
     tol : float, "auto" or None, default="auto"
         When drawing stops, as in `SensitivityImportance` (not of scorers).
     relative : bool, default=False

@@ -62,10 +62,9 @@ default="auto"
         their frequency. Categorical features take all their levels, and groups all
         their joint values, unless an array is given.
     n_draws : int or "auto", default="auto"
-        "sampled": donors of each row and feature, an even number of at least 4. The
-        values are cut into n_draws / 2 strata of equal probability, and each row draws
-        two donors in each. "auto": 6. "rows": as many rows are drawn as n_draws
-        predictions of each row make possible.
+        "sampled": donors of each row and feature, an even number of at least 4. Each
+        row draws one donor in each of as many strata of the values. "auto": 6. "rows":
+        as many rows are drawn as n_draws predictions of each row make possible.
     tol : float, "auto" or None, default="auto"
         When drawing stops. Rows are drawn in random order, 10 000 at a time. "auto":
         until the error of drawing of each feature is at most a third of its standard
@@ -180,10 +179,12 @@ default=None
     without a fast response asks for at most 6 x n_samples predictions per feature, and
     for at most 180 000.
 
-    With A[r] and B[r] the two donors of a row in stratum r, "observed" is the mean
-    change over all donors, and "pairs" the mean difference of each A[r] from each B[s].
-    Neither has a bias. The error of drawing follows from what A[r] and B[r] differ by;
-    rows that are not drawn add what a random sample without replacement lacks.
+    The strata of a row start at random, so that any two values may lie in different
+    ones. "observed" is the mean change over the donors, and "pairs" the mean difference
+    of two donors, in which neighbours stand for the pairs within strata as well.
+    Neither has a bias. The error of drawing follows from what neighbours differ by;
+    rows that are not drawn add what a random sample without replacement lacks. For
+    "pairs" of values without an order, n_draws / 2 strata have two donors each.
 
     A drawn importance is the running mean of its draws, which is the state of a Kalman
     filter with a constant state and a diffuse start. A feature stops drawing only if it

@@ -1,38 +1,48 @@
 """Importances from donors drawn in strata: a walk over cells of each row's own.
 
-The values of a feature are cut into R strata of equal probability. Row i draws two
-donors A[r], B[r] in each stratum r, independently of each other. With u = (r + U) / R,
-U uniform in [0, 1), the inverse distribution function of the row's cells serves ties,
-weights, categories, joint values of groups and subgroups of donors alike. The mean
-over the 2 R donors of a function h of the moved response,
+Row i cuts the values of a feature into strata of width W = 1 / (q - 1) from a random
+start of its own: q - 2 whole ones, and one at each end, which are as wide as a whole
+one together. It draws a donor u[r] in each, of a width w[r]. The inverse distribution
+function of the row's cells takes u in [0, 1) to its value, and so serves ties, weights,
+categories, joint values of groups and subgroups of donors alike. The mean of a function
+h of the moved response,
 
-    T[i] = (1 / 2R) sum_r (h(A[r]) + h(B[r])),
+    T[i] = sum_r w[r] h(u[r]),
 
-has no bias. As A[r] and B[r] may stand for each other, its variance is estimated by
+has no bias. Two points at a distance d < W lie in different strata with probability
+d / W, whatever the function, as the start is random. So the draws of neighbouring
+strata tell by what those of one stratum would differ. With
 
-    N[i] = (1 / 4R^2) sum_r (h(A[r]) - h(B[r]))^2.
+    c[r] = max(0, W - d) / d,   d = u[r + 1] - u[r],
+
+    N[i] = sum_r w[r] w[r + 1] c[r] (h(u[r + 1]) - h(u[r]))^2
+
+is an estimate of the variance of T[i] without a bias. (Strata with a random start:
+Breidt, "Markov chain designs for one-per-stratum sampling", Survey Methodology 21,
+1995. One draw in each of q strata is more precise than two in each of q / 2.)
 
 A mean over pairs of values of a symmetric kernel K with K(a, a) = 0 is
 
-    T[i] = (1 / R^2) (sum_r K(A[r], B[r]) + sum_(r != s) M[r, s]),
+    T[i] = sum_(r != s) w[r] w[s] K(u[r], u[s]) + sum_r X[i, r],
+    X[i, r] = 2 w[r] w[r + 1] c[r] K(u[r], u[r + 1]),
 
-with M[r, s] the mean of K over the four pairs of a draw of r and one of s. Let D[r] be
-by how much T[i] R^2 changes beside the other strata if B[r] takes the place of A[r],
-and I[r, s] = K(A[r], A[s]) - K(A[r], B[s]) - K(B[r], A[s]) + K(B[r], B[s]). The sum of
-D[r]^2 counts what pairs of draws have in common twice, so that the estimate is
+where neighbours stand for the pairs within the strata. Its N[i] takes
+h(u[r]) = 2 sum_s w[s] K(u[r], u[s]). Draws also vary by what they have in common with
+the values of their own stratum, of which a row's draws tell nothing. So, with T and X
+the means of the T[i] and of sum_r X[i, r] over the rows, N[i] is multiplied by
+(T / (T - X))^`OWN`. The rest of the X[i, r] adds the squares of their deviations from
+their means over the rows, times `WITHIN`.
 
-    N[i] = (1 / R^4) (c (sum_r D[r]^2 - sum_(r < s) I[r, s]^2 / 4)
-                      + sum_r K(A[r], B[r])^2 / 2),   c = 1 + `WITHIN` / (R - 1).
+Close values without an order, joint values of groups among them, need not be alike, and
+the few neighbours with a large c would decide. So where means over pairs move such
+values, each of q / 2 fixed strata has two draws. With w[r] = 1 / q, c[r] = 1 for two
+draws of one stratum and else c[r] = 0, all of the above holds.
 
-The last sum is of the pairs within the strata, whose variance two draws do not tell: it
-is half of the mean square for two equally frequent values, and a third for numbers of
-equal density. Such a pair also varies together with its draws' part beside the other
-strata: values at the outer end of a stratum are far from both. Of that, two draws of a
-row tell nothing either. But donors of about equal values do, in different rows. 4 / R^4
-times that covariance, summed over the strata, is added to the mean of the N[i]; c is
-for what single rows have beyond it.
+What the rows have in common need not be drawn. A polynomial in u of degree `DEGREE`
+whose mean is 0, fitted to half of the rows, is subtracted from the h of the other half,
+of which it is independent: T[i] has no bias, and N[i] is that of what is left.
 
-A feature with at most 2 R cells takes all of them in each row, by their probabilities.
+A feature with at most q cells takes all of them in each row, by their probabilities.
 That costs no more, and is exact.
 
 Rows come in a random order (`RowOrder`), in which heavy rows are early, and rows whose
@@ -43,23 +53,25 @@ mean lacks the other rows. Its variance is
     m / (m - 1) sum_i (1 - p[i]) v[i]^2 (T[i] - c)^2 + sum_i p[i] v[i]^2 N[i],
 
 with c the mean of T weighted by (1 - p) v. Where rows are drawn alike, p[i] = m / n and
-c = mean T.
+c = mean T. The second sum is at most m / (m - 1) sum_i p[i] v[i]^2 (T[i] - c)^2, with c
+the mean weighted by p v: draws are among what the rows differ by.
 
 Few large parts of such a sum, of rare draws or special rows, are often missing from it.
 Draws that miss them give an estimate that is too small and looks precise. So to each of
 the two sums `FURTHER` parts as large as the largest one are added, as Agresti and Coull
 add two successes to a count ("Approximate is better than exact", The American
 Statistician 52, 1998). Where many rows matter alike, that changes next to nothing. In
-the sum of the N, single draws count as parts, too: a draw moves T[i] by
-d = (h - T[i]) / 2R, which N[i] does not tell where both draws of a stratum have met a
-jump. Its part is p[i] v[i] d^2 times the root mean square of v, as the next such draw
-may be of a row of any weight. Pairs have N[i] alone.
+the sum of the N, a part is at least what jumps as high as those between the row's draws
+add on average, sum_r w[r] w[r + 1] (h(u[r + 1]) - h(u[r]))^2 / 6: no two draws may have
+been near one. It is taken times the root mean square of v in place of v[i], as the
+next such draw may be of a row of any weight.
 """
 
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 
 from skvarimp._data.statistics import divided
 from skvarimp._response.mean_curves import direction
@@ -69,61 +81,134 @@ from skvarimp._running.guards import budget, warn
 from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
-WITHIN = 0.3  # measured: functions, trees and neighbours, of numbers and levels
+DEGREE = 4  # of the polynomial that the rows' functions have in common
+COMMON_ROWS = 50  # drawn at once, before such a polynomial is fitted
+OF_PAIRS = "pairs", "variances"  # primitives of a `Chunk` that are means over pairs
+WITHIN = 1.1  # measured, as is the next: functions, trees and neighbours, of numbers
+OWN = 3  # and levels; 2 if a draw differed within its stratum in proportion
+JUMPS = 6.0  # of the height 1 at a place by chance: W^2 / 6 is their part in N
 FURTHER = 2.0  # parts as large as the largest one, in errors of drawing
 DONOR_BINS = 2**13  # of neighbouring donors, whose mean contributions are averaged
 
 
-def strata(seed, n_rows, rows, before, n_draws):
-    """Points in [0, 1) for the draws of some rows, (n_draws, n): two in each stratum.
+@dataclass
+class StrataPoints:
+    """Points in [0, 1) that rows draw in strata of their own.
 
-    One stream holds the numbers of all rows, so that those of a row are the same in
-    any block of rows.
-
-    Parameters
+    Attributes
     ----------
-    seed : int
-    n_rows : int
-        How many rows there are.
-    rows : slice
-        Those wanted.
-    before : int
-        Draws that each row has made before.
-    n_draws : int
+    at, widths : ndarray of shape (n_rows, n_draws)
+        The points and their weights, which sum to 1.
+    nearness : ndarray of shape (n_rows, n_draws - 1)
+        The c of neighbouring draws; see the module.
+    in_pairs : bool
+        Whether strata have two draws each.
     """
-    bits = np.random.PCG64(seed)
-    bits.advance(before * n_rows + rows.start * n_draws)
-    random = np.random.Generator(bits).random((rows.stop - rows.start, n_draws))
-    return (np.arange(n_draws) // 2 + random).T / (n_draws // 2)
+
+    at: np.ndarray
+    widths: np.ndarray
+    nearness: np.ndarray
+    in_pairs: bool
+
+    @classmethod
+    def drawn(cls, seed, n_rows, rows, before, n_draws, in_pairs=False):
+        """Those of some rows.
+
+        One stream holds the numbers of all rows, so that those of a row are the same in
+        any block of rows.
+
+        Parameters
+        ----------
+        seed : int
+        n_rows : int
+            How many rows there are.
+        rows : slice
+            Those wanted.
+        before : int
+            Draws that each row has made before.
+        n_draws : int
+        in_pairs : bool, default=False
+        """
+        n_numbers = n_draws if in_pairs else n_draws + 1
+        bits = np.random.PCG64(seed)
+        bits.advance(2 * before * n_rows + rows.start * n_numbers)
+        shape = rows.stop - rows.start, n_numbers
+        numbers = np.random.Generator(bits).random(shape)
+        if in_pairs:
+            at = (np.arange(n_draws) // 2 + numbers) / (n_draws // 2)
+            nearness = np.ones((len(at), n_draws - 1))
+            nearness[:, 1::2] = 0.0
+            return cls(at, np.full(at.shape, 1.0 / n_draws), nearness, True)
+        ends = np.arange(-1.0, n_draws) + numbers[:, :1]
+        ends = np.clip(ends / (n_draws - 1), 0.0, 1.0)
+        widths = np.diff(ends, axis=1)
+        at = ends[:, :-1] + widths * numbers[:, 1:]
+        gaps = (n_draws - 1) * np.diff(at, axis=1)
+        gaps = np.maximum(gaps, np.finfo(float).tiny)
+        return cls(at, widths, np.maximum(1.0 - gaps, 0.0) / gaps, False)
+
+    def followed_by(self, other):
+        """With those of other rows."""
+        return StrataPoints(
+            np.concatenate([self.at, other.at]),
+            np.concatenate([self.widths, other.widths]),
+            np.concatenate([self.nearness, other.nearness]),
+            self.in_pairs,
+        )
+
+    def between(self, values):
+        """w[r] w[r + 1] (h[r + 1] - h[r])^2 of values h (n_rows, n_draws)."""
+        return self.widths[:, :-1] * self.widths[:, 1:] * np.diff(values, axis=1) ** 2
+
+    def common(self, values):
+        """What functions of the rows have in common, (n_outputs, n_rows, n_draws).
+
+        It is fitted to each half of the rows for the other half.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_outputs, n_rows, n_draws)
+        """
+        centred = values - (self.widths * values).sum(axis=2, keepdims=True)
+        basis = legvander(2.0 * self.at - 1.0, DEGREE)[..., 1:]
+        weighted, found = self.widths[..., np.newaxis] * basis, np.empty(values.shape)
+        for half in (0, 1):
+            own, others = slice(half, None, 2), slice(1 - half, None, 2)
+            axes = (0, 1), (0, 1)
+            squares = np.tensordot(weighted[others], basis[others], axes)
+            axes = (0, 1), (1, 2)
+            products = np.tensordot(weighted[others], centred[:, others], axes)
+            factors = np.linalg.solve(squares, products)
+            found[:, own] = np.moveaxis(basis[own] @ factors, 2, 0)
+        return found
 
 
 class DrawnCurves(Chunk):
     """Responses of rows that are each moved to donors of their own.
 
-    Along the last axis follow A[0], B[0], A[1], B[1] and so on. Where other shapes give
-    sums over the rows, by cell, this one gives each draw's own number, (n_features,
-    n_outputs, n_rows, n_draws).
+    Where other shapes give sums over the rows, by cell, this one gives each draw's own
+    number, (n_features, n_outputs, n_rows, n_draws).
 
     Parameters
     ----------
     rows, cells : see `Shape`
     ice : ndarray of shape (1, n_outputs, n_rows, n_draws)
-    scale : ndarray of shape (n_outputs,)
-        What importances are divided by.
+    points : StrataPoints
 
     Attributes
     ----------
-    noise : ndarray of shape (n_rows,) or None
-        Variance that drawing gives the rows' mean over the outputs, of pairs.
-    beside, within : ndarray of shape (n_rows, n_draws) or None
-        The parts of that mean that a draw has with those of other strata, and with the
-        other one of its own.
+    beside : ndarray of shape (n_outputs, n_rows, n_draws) or None
+        Of pairs, the h of the module.
+    close : ndarray of shape (n_outputs, n_rows, n_draws - 1) or None
+        Of pairs, the K of neighbouring draws.
     """
 
-    def __init__(self, rows, cells, ice, scale):
+    def __init__(self, rows, cells, ice, points):
         super().__init__(rows, cells, ice)
-        self.scale, self.noise = scale, None
-        self.beside = self.within = None
+        self.points, self.beside, self.close = points, None, None
+
+    def over_cells(self, values):
+        return np.einsum("boik,ik->boi", values, self.points.widths)
 
     def over_rows(self, values):
         return values
@@ -137,37 +222,26 @@ class DrawnCurves(Chunk):
         return rows, 2 * per_draw - rows[..., np.newaxis]
 
     def _of_pairs(self, kernel):
-        """Means of a kernel over the pairs, and for each draw; sets `noise`."""
+        """Means of a kernel over the pairs, and for each draw; sets `beside`, `close`.
+
+        A draw's own stratum is told by the draws of its neighbours.
+        """
         draws = np.ascontiguousarray(np.moveaxis(self.ice[0], 2, 0))
-        a, b = draws[::2], draws[1::2]  # (n_strata, n_outputs, n_rows)
-        factors, n_strata = 1.0 / (len(self.scale) * self.scale), len(a)
-
-        def between(x, y):
-            return kernel(x[:, np.newaxis], y[np.newaxis])
-
-        def mean(pairs):
-            return np.einsum("...oi,o->...i", pairs, factors)
-
-        aa, ab, bb = between(a, a), between(a, b), between(b, b)
-        ba, same = ab.swapaxes(0, 1), np.arange(n_strata)
-        own, common = mean(ab[same, same]), mean(aa - ab - ba + bb)
-        of_a, of_b = aa + ab, bb + ba
-        # a draw has one partner in its own stratum, and two in each other one
-        of_a[same, same] *= 2.0
-        of_b[same, same] *= 2.0
-        of_a, of_b = of_a.mean(axis=1) / 2, of_b.mean(axis=1) / 2
-        common[same, same] = 0.0
-        beside = np.stack([mean(of_a), mean(of_b)]) / n_strata - own / n_strata**2
-        squares = ((beside[0] - beside[1]) ** 2).sum(axis=0)
-        squares -= (common**2).sum(axis=(0, 1)) / (8 * n_strata**4)
-        own = own / n_strata**2
-        factor = 1 + WITHIN / (n_strata - 1)
-        self.noise = factor * squares + (own**2).sum(axis=0) / 2
-        self.beside = beside.T.reshape(len(draws[0, 0]), -1)
-        self.within = np.repeat(own.T, 2, axis=1)
-        per_draw = np.moveaxis(np.stack([of_a, of_b], axis=1), (0, 1), (2, 3))
-        rows = (of_a + of_b).mean(axis=0) / 2
-        return rows[np.newaxis], per_draw.reshape(self.ice.shape)
+        widths = self.points.widths.T[:, np.newaxis]  # (n_draws, 1, n_rows)
+        nearness = self.points.nearness.T[:, np.newaxis]
+        beside, own = np.zeros((2, *draws.shape))
+        close = np.empty((len(nearness), *draws.shape[1:]))
+        for r, near in enumerate(nearness):
+            pairs = kernel(draws[r], draws[r + 1 :])
+            beside[r] += (widths[r + 1 :] * pairs).sum(axis=0)
+            beside[r + 1 :] += widths[r] * pairs
+            own[r] += widths[r + 1] * near * pairs[0]
+            own[r + 1] += widths[r] * near * pairs[0]
+            close[r] = pairs[0]
+        per_draw = np.moveaxis(beside + own, 0, 2)[np.newaxis]
+        self.beside = 2 * np.moveaxis(beside, 0, 2)
+        self.close = np.moveaxis(close, 0, 2)
+        return self.over_cells(per_draw), per_draw
 
 
 @dataclass
@@ -237,6 +311,73 @@ class DonorBins:
 
 
 @dataclass
+class Draws:
+    """The draws of some rows, made at once.
+
+    Attributes
+    ----------
+    points : StrataPoints
+    values : ndarray of shape (n_outputs, n_rows, n_draws)
+        The h of the module.
+    close : ndarray of shape (n_outputs, n_rows, n_draws - 1) or None
+        Of pairs, the K of neighbouring draws.
+    means, moved, sums, largest : see `DrawnRows`
+    """
+
+    points: StrataPoints
+    values: np.ndarray
+    close: np.ndarray | None
+    means: np.ndarray
+    moved: np.ndarray
+    sums: np.ndarray
+    largest: float
+
+    def followed_by(self, other):
+        """With other rows, which follow these."""
+        close = self.close
+        if close is not None:
+            close = np.concatenate([close, other.close], axis=1)
+        return Draws(
+            self.points.followed_by(other.points),
+            np.concatenate([self.values, other.values], axis=1),
+            close,
+            np.concatenate([self.means, other.means], axis=1),
+            np.concatenate([self.moved, other.moved], axis=1),
+            self.sums + other.sums,
+            max(self.largest, other.largest),
+        )
+
+    def summed(self):
+        """The `DrawnRows`."""
+        points, values, means = self.points, self.values, self.means
+        n_rows, n_draws = points.at.shape
+        widths = points.widths
+        spreads = points.between(values.mean(axis=0)).sum(axis=1) / JUMPS
+        if n_rows >= COMMON_ROWS:
+            common = points.common(values)
+            values = values - common
+            means = means - (widths * common).sum(axis=2)
+        between = points.between(values.mean(axis=0))
+        noise = (points.nearness * between).sum(axis=1)
+        if self.close is not None:
+            close = points.nearness * self.close.mean(axis=0)
+            close *= 2 * widths[:, :-1] * widths[:, 1:]
+            together = self.means.mean()
+            noise *= divided(together, together - close.sum(axis=1).mean()) ** OWN
+            noise += WITHIN * ((close - close.mean(axis=0)) ** 2).sum(axis=1)
+        return DrawnRows(
+            n_draws,
+            means,
+            noise,
+            np.sqrt(between.sum(axis=1) / JUMPS),
+            self.moved,
+            self.sums,
+            self.largest,
+            rounded_down(n_draws * np.sqrt(spreads)),
+        )
+
+
+@dataclass
 class DrawnRows:
     """What the draws of some rows say of a feature.
 
@@ -248,24 +389,20 @@ class DrawnRows:
         Each row's mean contribution.
     noise : ndarray of shape (n_rows,)
         The variance by drawing of its mean over the outputs.
-    farthest : ndarray of shape (n_rows,)
-        By how much one of its draws moves that mean, at most; of pairs, the root of the
-        noise.
+    jumps : ndarray of shape (n_rows,)
+        The standard deviation that jumps as high as those between its draws add to
+        that mean on average.
     moved : ndarray of shape (n_outputs_of_the_model, n_rows)
         Each row's mean response, moved minus unmoved.
-    pooled : list of (float, ndarray of shape (4, n_strata, N_BINS))
-        Of pairs, for each round of draws: its share of them, and over the draws in bins
-        of the strata: count, and sums of `DrawnCurves.beside`, `within` and their
-        product.
     sums : ndarray of shape (4 + n_outputs_of_the_model, n_bins)
-        Over the draws of each bin of donors: count, weight, weighted mean contribution
-        over the outputs, weighted square of it, and weighted response, moved minus
-        unmoved.
+        Over the draws of each bin of donors: squared weight, weight, weighted mean
+        contribution over the outputs, weighted square of it, and weighted response,
+        moved minus unmoved.
     largest : float
         Largest size of a draw's contribution.
     spreads : ndarray
-        What the draws of a row are spread by: roots of the sums of the squared gaps
-        between A and B. Rounded down to three binary digits; sorted, each once.
+        `jumps` times `n_draws`, before anything in common is subtracted. Rounded down
+        to three binary digits; sorted, each once.
     exact : bool
         Whether the rows took all cells, so that further draws add nothing.
     """
@@ -273,9 +410,8 @@ class DrawnRows:
     n_draws: int
     means: np.ndarray
     noise: np.ndarray
-    farthest: np.ndarray
+    jumps: np.ndarray
     moved: np.ndarray
-    pooled: list
     sums: np.ndarray
     largest: float
     spreads: np.ndarray
@@ -287,29 +423,13 @@ class DrawnRows:
             self.n_draws,
             np.concatenate([self.means, other.means], axis=1),
             np.concatenate([self.noise, other.noise]),
-            np.concatenate([self.farthest, other.farthest]),
+            np.concatenate([self.jumps, other.jumps]),
             np.concatenate([self.moved, other.moved], axis=1),
-            [(a, mine + its) for (a, mine), (_, its) in zip(self.pooled, other.pooled)],
             self.sums + other.sums,
             max(self.largest, other.largest),
             np.union1d(self.spreads, other.spreads),
             self.exact,
         )
-
-    def covariance(self):
-        """What the pairs within strata add to the variance of a row on average."""
-        found = 0.0
-        for share, (count, beside, within, product) in self.pooled:
-            n_draws = count.sum(axis=1, keepdims=True)
-            mean_beside = beside.sum(axis=1, keepdims=True) / n_draws
-            mean_within = within.sum(axis=1, keepdims=True) / n_draws
-            product = product - mean_within * beside - mean_beside * within
-            product = product + count * mean_beside * mean_within
-            beside, within = beside - count * mean_beside, within - count * mean_within
-            # products of two different draws of a bin
-            crossed = (beside * within - product) / np.maximum(count - 1, 1) / n_draws
-            found += 4 * share**2 * crossed.sum()
-        return found
 
     def with_further(self, other):
         """With further draws of the same rows."""
@@ -319,10 +439,8 @@ class DrawnRows:
             n_draws,
             a * self.means + b * other.means,
             a**2 * self.noise + b**2 * other.noise,
-            np.maximum(a * self.farthest, b * other.farthest),
+            np.hypot(a * self.jumps, b * other.jumps),
             a * self.moved + b * other.moved,
-            [(a * c, sums) for c, sums in self.pooled]
-            + [(b * c, sums) for c, sums in other.pooled],
             self.sums + other.sums,
             max(self.largest, other.largest),
             np.union1d(self.spreads, other.spreads),
@@ -377,31 +495,32 @@ class StrataDraws:
             news = self._draw_at_once(features, some, before, n_draws, shares[some])
             for at, new in enumerate(news):
                 found[at] = new if found[at] is None else found[at].followed_by(new)
-        return found
+        return [one.summed() if isinstance(one, Draws) else one for one in found]
 
     def _draw_at_once(self, features, rows, before, n_draws, shares):
         walk, block = self.walk, self.walk.rows.block(self.order.rows[rows])
         block.weights = shares
-        asked, places, moves = [], [], [walk.moves[e] for e in features]
+        asked, every, moves = [], [], [walk.moves[e] for e in features]
         for e, move in zip(features, moves):
             # all cells, if there are no more of them than draws
             if move.n_cells <= n_draws and move.shared:
-                asked.append(
-                    np.tile(np.arange(move.n_cells)[:, np.newaxis], len(block))
-                )
-                places.append(None)
-                continue
-            points = strata(int(self.seeds[e]), len(self.order), rows, before, n_draws)
-            asked.append(move.cells_at(points, block.index))
-            places.append((points.T * (n_draws // 2 * N_BINS)).astype(np.intp))
-        block.base = np.ascontiguousarray(block.base)
-        curves = curves_at(walk.response, block, moves, asked)
-        found = []
-        for move, cells, found_there, place in zip(moves, asked, curves, places):
-            if place is None:
-                found.append(self._summed_exactly(move, block, found_there))
+                cells = np.tile(np.arange(move.n_cells)[:, np.newaxis], len(block))
+                points = None
             else:
-                found.append(self._summed(move, block, cells, place, found_there))
+                seed, n = int(self.seeds[e]), len(self.order)
+                in_pairs = self.reduction.primitive in OF_PAIRS and not move.ordered
+                points = StrataPoints.drawn(seed, n, rows, before, n_draws, in_pairs)
+                cells = move.cells_at(points.at.T, block.index)
+            asked.append(cells)
+            every.append(points)
+        block.base = np.ascontiguousarray(block.base)
+        found = []
+        curves = curves_at(walk.response, block, moves, asked)
+        for move, cells, points, of_move in zip(moves, asked, every, curves):
+            if points is None:
+                found.append(self._summed_exactly(move, block, of_move))
+            else:
+                found.append(self._draws(move, block, cells, points, of_move))
         return found
 
     def _summed_exactly(self, move, rows, curves):
@@ -412,58 +531,44 @@ class StrataDraws:
         scale = self.scale[:n_outputs, np.newaxis]
         means, cells = state.rows[0, :n_outputs] / scale, state.cells[0] / scale
         mean, total = cells.mean(axis=0), weights.sum()
-        known = np.full(move.n_cells, len(weights)), np.full(move.n_cells, total)
+        known = np.full(move.n_cells, weights @ weights), np.full(move.n_cells, total)
         numbers = *known, mean, 0.0 * mean, *(weights @ shape.moved[0])
         return DrawnRows(
             move.n_cells,
             means,
             *np.zeros((2, len(weights))),
             shape.over_cells(shape.moved)[0],
-            [],
             np.stack(numbers),
             float(np.abs(means).max(initial=0.0)),
             np.empty(0),
             exact=True,
         )
 
-    def _summed(self, move, rows, cells, places, curves):
-        """`DrawnRows` from the cells (n_draws, n_rows) and the curves there.
-
-        Places (n_rows, n_draws) are bins of the points that were drawn.
-        """
+    def _draws(self, move, rows, cells, points, curves):
+        """`Draws` from the cells (n_draws, n_rows) at points, and the curves there."""
         draws = Cells(np.full((1, len(cells)), 1.0 / len(cells)))
-        shape = DrawnCurves(rows, draws, curves[np.newaxis], self.scale)
+        shape = DrawnCurves(rows, draws, curves[np.newaxis], points)
         state = self.reduction.reduce(shape)
-        means, per_draw, weights = state.rows[0], state.cells[0], rows.weights
-        n_outputs = len(per_draw)
-        means = means[:n_outputs] / self.scale[:n_outputs, np.newaxis]
-        factors = 1.0 / (n_outputs * self.scale[:n_outputs])
-        per_draw = np.einsum("oik,o->ik", per_draw, factors)
-        n_draws, noise, pooled = per_draw.shape[1], shape.noise, []
-        if noise is not None:
-            pooled = [(1.0, pooled_sums(places, shape.beside, shape.within))]
-            farthest = np.sqrt(np.maximum(noise, 0.0))
-        else:
-            gaps = per_draw[:, ::2] - per_draw[:, 1::2]
-            noise = (gaps**2).sum(axis=1) / n_draws**2
-            centred = per_draw - per_draw.mean(axis=1, keepdims=True)
-            farthest = np.abs(centred).max(axis=1) / n_draws
+        values, close, n_draws = state.cells[0], None, len(cells)
+        scale = self.scale[: len(values), np.newaxis, np.newaxis]
+        values = values / scale
+        per_draw = values.mean(axis=0)
+        if shape.beside is not None:
+            values, close = shape.beside / scale, shape.close / scale
         moved = curves - rows.base[:, :, np.newaxis]
         bins = DonorBins.of(move)
         at, n_bins = bins.of_cell[cells.T].ravel(), len(bins.chances)
-        w = np.repeat(weights, n_draws)
+        w = (n_draws * rows.weights[:, np.newaxis] * points.widths).ravel()
         flat, drifts = per_draw.ravel(), moved.reshape(len(moved), -1)
-        numbers = (None, w, w * flat, w * flat**2, *(w * drifts))
-        return DrawnRows(
-            n_draws,
-            means,
-            noise,
-            farthest,
-            moved.mean(axis=2),
-            pooled,
+        numbers = (w**2, w, w * flat, w * flat**2, *(w * drifts))
+        return Draws(
+            points,
+            values,
+            close,
+            state.rows[0][: len(values)] / scale[..., 0],
+            np.einsum("oik,ik->oi", moved, points.widths),
             np.stack([np.bincount(at, values, n_bins) for values in numbers]),
             float(np.abs(per_draw).max(initial=0.0)),
-            rounded_down(n_draws * np.sqrt(np.maximum(noise, 0.0))),
         )
 
     def finished(self, e, found):
@@ -475,20 +580,16 @@ class StrataDraws:
         importances, means = found.means @ v, found.means.mean(axis=0)
         theta = importances.mean()
         rho = means - theta
-        # no covariance takes off more than is known to be there
-        pooled = (v @ v) * found.covariance()
-        pooled = max(pooled, -0.75 * max(float(v**2 @ found.noise), 0.0))
         drawn = self.order.chances(m)
         squares = drawn * v**2 * found.noise
-        single = drawn * v * root_mean_square(v) * found.farthest**2
-        error = with_further(squares, np.maximum(squares, single))
-        error += (drawn * v) @ v / (v @ v) * pooled
-        error = np.sqrt(error + left_out(means, v, drawn))
+        single = drawn * v * root_mean_square(v) * found.jumps**2
+        noise = with_further(squares, np.maximum(squares, single))
+        noise = np.minimum(noise, left_out(means, v, 1.0 - drawn))
+        error = np.sqrt(noise + left_out(means, v, drawn))
         psi = np.zeros(n)
         psi[evaluated] = (v / w) * rho
         # rows that are not evaluated count through those that are
-        noise = (v * w) @ found.noise + (v @ w) / (v @ v) * pooled
-        excess = (v * (v - w)) @ rho**2 + noise
+        excess = (v * (v - w)) @ rho**2 + (v * w) @ found.noise
         bins = DonorBins.of(move)
         if move.codes is not None and self.reduction.donor_factor:
             factor, n_bins = self.reduction.donor_factor, len(bins.chances)
@@ -527,21 +628,6 @@ class StrataDraws:
         finished.effects = effects
 
 
-def pooled_sums(places, beside, within):
-    """Count and sums over draws by bins of the strata, (4, n_strata, N_BINS).
-
-    Parameters
-    ----------
-    places : ndarray of int of shape (n_rows, n_draws)
-    beside, within : ndarray of shape (n_rows, n_draws)
-        See `DrawnCurves`.
-    """
-    places, n_bins = places.ravel(), places.shape[1] // 2 * N_BINS
-    numbers = None, beside.ravel(), within.ravel(), (beside * within).ravel()
-    sums = [np.bincount(places, values, n_bins) for values in numbers]
-    return np.reshape(sums, (4, -1, N_BINS))
-
-
 def left_out(numbers, shares, chances):
     """Variance of means of numbers (..., m) of drawn rows, by what was not drawn.
 
@@ -559,8 +645,7 @@ def left_out(numbers, shares, chances):
 
 def with_further(squares, further):
     """Sums (...) of squared parts (..., n_rows), with further ones; see the module."""
-    total = np.maximum(squares.sum(axis=-1), 0.0)  # a difference of sums, of pairs
-    return total + FURTHER * further.max(axis=-1, initial=0.0)
+    return squares.sum(axis=-1) + FURTHER * further.max(axis=-1, initial=0.0)
 
 
 def rounded_down(values):
@@ -656,6 +741,7 @@ def _differ(before, after):
 
 
 MANY_CELLS = 16  # times the draws
+SEVERAL = 1.5  # draws of equal weight, whose spread is known
 
 
 def gaps_of_levels(bins, sums):
@@ -678,11 +764,11 @@ def gaps_of_levels(bins, sums):
 
 def donor_means(sums, level):
     """Mean contribution of the donors of each bin minus a level, and its variance."""
-    count, weight, first, second, *_ = sums
-    mean = divided(first, weight)
+    squares, weight, first, second, *_ = sums
+    mean, count = divided(first, weight), divided(weight**2, squares)
     spread = np.maximum(divided(second, weight) - mean**2, 0.0)
-    several = count > 1
-    within = spread * count / np.maximum(count - 1, 1)
+    several = count > SEVERAL
+    within = spread * divided(count, count - 1)
     pooled = within[several].mean() if several.any() else 0.0
     noise = divided(np.where(several, within, pooled), count)
     return np.where(count > 0, mean - level, 0.0), noise

@@ -239,11 +239,11 @@ class Reduction:
         What is added to means of draws.
     statistic : str or None
         Of some reductions; "std_or_range" is settled by `for_kind` for each feature.
-    primitive : str
-        The primitive of shapes that gives the state's rows and cells.
+    primitive : str or None
+        The primitive of shapes that gives the state's rows and cells, if it is one.
     """
 
-    n_moves, statistic = 1, None
+    n_moves, statistic, primitive = 1, None, None
     offset = 0.0
     needs = "values"
     merges_rows = counts_values = uses_squares = follows = False

@@ -27,7 +27,7 @@ from skvarimp._running.memory import call_rows, even_slices
 from skvarimp._running.tasks import Progress, in_order
 
 AUTO_DRAWS = 6  # donors of each row
-LEAST_DRAWS = 4  # two strata: one says nothing of pairs between strata
+LEAST_DRAWS = 4  # two strata of two: one says nothing of pairs between strata
 MOST_TIMES = 64  # with a `tol`, a row draws at most this many times `n_draws`
 BLOCK_ROWS = 10_000  # drawn before it is asked whether they are enough
 MOST_ROWS = 30_000  # drawn where `tol` is "auto"
@@ -112,9 +112,7 @@ class Effort:
         drawn, before = done
         most = self.most_rows(n_rows)
         if drawn < most:
-            more = most if self.tol is None else BLOCK_ROWS
-            if self.tol != "auto":
-                more = max(more, drawn)
+            more = BLOCK_ROWS if self.tol == "auto" else max(BLOCK_ROWS, drawn)
             more = int(min(more, most - drawn, left // self.n_draws))
             return (drawn, drawn + more, 0, self.n_draws) if more else None
         again = min(before, self.most_draws - before, 2 * (left // (2 * n_rows)))

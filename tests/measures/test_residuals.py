@@ -5,6 +5,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from drawn import (
+    common,
+    drawn_points,
+    nearness,
+    nearness_in_pairs,
+    pairs,
+    points_in_pairs,
+)
 from roundoff import roundoff
 from scipy import sparse
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -16,7 +24,6 @@ from sklearn.svm import LinearSVC
 from skvarimp import PermutationImportance, SensitivityImportance
 from skvarimp._measures.problem import NEAR
 from skvarimp._measures.residuals import CODES, as_numbers
-from skvarimp._response.drawing import strata
 from skvarimp._response.rounds import feature_seeds
 from skvarimp._response.rows import RowOrder
 
@@ -40,7 +47,8 @@ def f(X):
 def drawn_by_loops(contribution, weights):
     """Importances by loops over features, rows and draws; of ridges fitted on ROWS.
 
-    `contribution` takes (row, its unmoved output, its outputs at the donors).
+    `contribution` takes (row, its unmoved output, its outputs at the donors,
+    widths of the strata, c of neighbours), and gives the row's mean and each draw's h.
     """
     found, w, seeds = [], weights / weights.sum(), feature_seeds(0, len(FEATURES))
     far = np.abs(f(X) - w @ f(X))
@@ -58,39 +66,46 @@ def drawn_by_loops(contribution, weights):
         residuals = X[:, columns] - centres
         order = np.lexsort(residuals.T[::-1])
         ends = np.cumsum(w[order])
-        numbers = strata(int(seed), N, slice(0, N), 0, DRAWS)
-        total = 0.0
+        # values without an order have two draws in each stratum, for means over pairs
+        draw, neighbours = drawn_points, nearness
+        if contribution is between and len(columns) > 1:
+            draw, neighbours = points_in_pairs, nearness_in_pairs
+        at, widths = draw(int(seed), N, DRAWS)
+        h, means = np.empty((N, DRAWS)), np.empty(N)
         for place, i in enumerate(rows):
             outputs = []
             for d in range(DRAWS):
-                k = order[min(np.searchsorted(ends, numbers[d, place]), N - 1)]
+                k = order[min(np.searchsorted(ends, at[place, d]), N - 1)]
                 moved = X[i].copy()
                 moved[columns] = centres[i] + residuals[k]
                 outputs.append(f(moved[np.newaxis])[0])
-            total += w[i] * contribution(i, f(X[[i]])[0], np.array(outputs))
-        found.append(total)
+            of_row = i, f(X[[i]])[0], np.array(outputs), widths[place]
+            near = neighbours(at[place])
+            means[place], h[place] = contribution(*of_row, near)
+        means -= (widths * common(at, widths, h)).sum(axis=1)
+        found.append(w[rows] @ means)
     return found
 
 
-def gained(i, own, moved):
-    """Squared error gained."""
-    return np.mean((Y[i] - moved) ** 2) - (Y[i] - own) ** 2
+def gained(i, own, moved, widths, near):
+    """Squared error gained, on average and by each draw."""
+    h = (Y[i] - moved) ** 2 - (Y[i] - own) ** 2
+    return widths @ h, h
 
 
-def between(i, own, moved):
-    """Mean distance of all donors of two strata, and of the two donors of one."""
-    strata, total = moved.reshape(-1, 2), 0.0
-    for r, (first, second) in enumerate(strata):
-        for s, others in enumerate(strata):
-            if s == r:
-                total += abs(first - second)
-            else:
-                total += np.mean([abs(a - b) for a in (first, second) for b in others])
-    return total / len(strata) ** 2
+def away(i, own, moved, widths, near):
+    """Distance from the unmoved output."""
+    h = abs(moved - own)
+    return widths @ h, h
+
+
+def between(i, own, moved, widths, near):
+    """Distance of pairs."""
+    return pairs(near, widths, lambda r, s: abs(moved[r] - moved[s]))[:2]
 
 
 CONTRASTS = {
-    "observed": lambda i, own, moved: np.mean(abs(moved - own)),
+    "observed": away,
     "pairs": between,
 }
 RIDGE = {"conditional": Ridge(), "conditional_fit_rows": ROWS, "n_draws": DRAWS}

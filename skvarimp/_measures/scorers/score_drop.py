@@ -13,7 +13,7 @@ from skvarimp._measures.rows import (
 from skvarimp._measures.scorers.proxies import Permuted, Recorded, Responses
 from skvarimp._measures.scorers.resamples import resamples_of
 from skvarimp._measures.scorers.scorer import Scorer, named_scorers
-from skvarimp._response.drawing import strata
+from skvarimp._response.drawing import StrataPoints
 from skvarimp._response.reductions import Outcome
 from skvarimp._response.rounds import Effort, feature_seeds
 from skvarimp._running.guards import drawing_budget, warn
@@ -108,9 +108,9 @@ class ScoresLost:
     def donors(self, feature, n_draws, seed):
         """The row that each row's value comes from in each data set, (n_draws, n_rows).
 
-        A row's data sets take its strata, see `drawing`, in random order. The first
-        half of them has one donor from each stratum, and the second half the others in
-        the same order.
+        Each row has two donors in each of n_draws / 2 strata of equal probability. Its
+        data sets take its strata in random order. The first half of them has one donor
+        from each stratum, and the second half the others in the same order.
         """
         weights, n = self.problem.weights, self.problem.n_rows
         codes, _ = self.problem.table.factorize(feature.columns)
@@ -118,7 +118,9 @@ class ScoresLost:
         order = np.lexsort((codes, part))
         upper, masses = np.cumsum(weights[order]), np.bincount(part, weights)
         ends = np.cumsum(np.bincount(part))
-        points = strata(seed, n, slice(0, n), 0, n_draws)
+        points = StrataPoints.drawn(
+            seed, n, slice(0, n), 0, n_draws, in_pairs=True
+        ).at.T
         turns = np.tile(np.arange(n_draws // 2), (n, 1))
         turns = 2 * np.random.default_rng([seed, 3]).permuted(turns, axis=1).T
         sets = np.concatenate([turns, turns + 1])

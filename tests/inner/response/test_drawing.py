@@ -2,7 +2,17 @@
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
+from drawn import (
+    common,
+    drawn_points,
+    nearness,
+    nearness_in_pairs,
+    pairs,
+    points_in_pairs,
+    variance,
+)
 from messages import says
 from sklearn import config_context
 from sklearn.base import clone
@@ -19,15 +29,15 @@ from skvarimp._measures.problem import NEAR
 from skvarimp._models.model import Model
 from skvarimp._response import contract
 from skvarimp._response.drawing import (
+    COMMON_ROWS,
     FURTHER,
-    N_BINS,
+    OWN,
     WITHIN,
     DonorBins,
     DrawnCurves,
     DrawnRows,
-    pooled_sums,
+    StrataPoints,
     rounded_down,
-    strata,
 )
 from skvarimp._response.grid import make_move
 from skvarimp._response.probe import fast_response
@@ -64,7 +74,7 @@ def importance(contrast, **parameters):
 
 @pytest.mark.parametrize("contrast", ["pairs", "observed"])
 def test_draws_converge_to_exact(contrast):
-    """Within four errors of drawing, and those below 1% with a hundred strata."""
+    """Within four errors of drawing, and those below 1% with two hundred strata."""
     exact = importance(contrast, estimation="exact")
     drawn = importance(contrast, estimation="sampled", n_draws=200, random_state=0)
     assert drawn.n_draws_.tolist() == [200 * N, 3 * N, *[200 * N] * 3]
@@ -165,112 +175,94 @@ def test_standard_errors_of_a_wave():
     np.testing.assert_allclose(np.sqrt(np.mean(squares, axis=0)), exact, rtol=0.1)
 
 
-def test_products_of_different_draws():
-    """The covariance of the parts of draws in one bin, by a loop over its pairs.
-
-    Of four draws in one bin, two in another and two alone, about the stratum's means.
-    """
-    places = np.array([[0, 0], [0, 3], [3, 7], [0, 9]])
-    beside = np.array([[1.0, 2.0], [4.0, 0.0], [3.0, 7.0], [1.0, 5.0]])
-    within = np.array([[2.0, 1.0], [0.0, 3.0], [5.0, 1.0], [2.0, 2.0]])
-    sums = pooled_sums(places, beside, within)
-    assert sums.shape == (4, 1, N_BINS)
-    x, y = beside.ravel() - beside.mean(), within.ravel() - within.mean()
-    expected, at = 0.0, places.ravel()
-    for i in range(8):
-        others = [j for j in range(8) if j != i and at[j] == at[i]]
-        expected += x[i] * np.mean(y[others]) if others else 0.0
-    rows = np.zeros(4)
-    found = DrawnRows(2, rows, rows, rows, rows, [(0.5, sums)], rows, 0.0, rows)
-    assert found.covariance() == pytest.approx(4 * 0.5**2 * expected / 8, rel=1e-12)
-
-
 def test_further_draws_of_rows_are_of_one_sample():
-    """Two and six draws are eight: their means, and what one of them does to these."""
+    """Two and six draws are eight: their means, and the variances of these."""
     random = np.random.default_rng(0)
     draws, sums = random.normal(size=(8, 1, 5)), random.normal(size=(2, 4))
-    noise, pairs = random.uniform(1.0, 2.0, (2, 5)), random.normal(size=(2, 4, 1, 3))
+    noise, jumps = random.uniform(1.0, 2.0, (2, 2, 5))
 
     def rows(k, some):
-        means = some.mean(axis=0)
-        farthest = np.abs(some).max(axis=(0, 1)) / len(some)
-        of_pairs, largest = [(1.0, pairs[k])], np.abs(some).max()
-        return DrawnRows(
-            len(some),
-            means,
-            noise[k],
-            farthest,
-            -means,
-            of_pairs,
-            sums[k],
-            largest,
-            [k],
-        )
+        means, largest = some.mean(axis=0), np.abs(some).max()
+        of_draws = means, noise[k], np.sqrt(jumps[k]), -means
+        return DrawnRows(len(some), *of_draws, sums[k], largest, [k])
 
     both, expected = rows(0, draws[:2]).with_further(rows(1, draws[2:])), rows(0, draws)
     assert both.n_draws == 8
     assert both.largest == expected.largest
     assert both.spreads.tolist() == [0, 1]
-    for name in ("means", "farthest", "moved"):
+    for name in ("means", "moved"):
         found = getattr(both, name)
         np.testing.assert_allclose(found, getattr(expected, name), rtol=1e-14)
-    variances = (2**2 * noise[0] + 6**2 * noise[1]) / 8**2
-    np.testing.assert_allclose(both.noise, variances, rtol=1e-14)
+    for found, parts in ((both.noise, noise), (both.jumps**2, jumps)):
+        variances = (2**2 * parts[0] + 6**2 * parts[1]) / 8**2
+        np.testing.assert_allclose(found, variances, rtol=1e-14)
     np.testing.assert_allclose(both.sums, sums.sum(axis=0), rtol=1e-14)
-    assert [share for share, _ in both.pooled] == [2 / 8, 6 / 8]
-    for (_, found), given in zip(both.pooled, pairs):
-        np.testing.assert_array_equal(found, given)
 
 
-def test_points_of_a_row_are_two_in_each_stratum():
+@pytest.mark.parametrize("in_pairs", [False, True])
+def test_points_of_a_row_are_in_strata(in_pairs):
     """The same ones in any block of rows, and others for further draws."""
-    points = strata(3, 50, slice(0, 50), 0, 8)
-    assert points.shape == (8, 50)
-    np.testing.assert_array_equal(np.floor(points * 4)[:, 0], [0, 0, 1, 1, 2, 2, 3, 3])
-    np.testing.assert_array_equal(strata(3, 50, slice(20, 31), 0, 8), points[:, 20:31])
-    further = strata(3, 50, slice(0, 50), 8, 8)
-    assert not np.any(further == points)
-    numbers = np.random.default_rng(np.random.PCG64(3)).random((2, 50, 8))
-    shifted = (np.arange(8) // 2 + numbers[1]).T / 4
-    np.testing.assert_array_equal(further, shifted)
+    points = StrataPoints.drawn(3, 50, slice(0, 50), 0, 8, in_pairs)
+    at, widths = (points_in_pairs if in_pairs else drawn_points)(3, 50, 8)
+    near = [(nearness_in_pairs if in_pairs else nearness)(row) for row in at]
+    np.testing.assert_allclose(points.at, at, rtol=1e-14)
+    np.testing.assert_allclose(points.widths, widths, rtol=0, atol=1e-15)
+    # a gap as small as 1e-5 is known to 1e-11 of itself
+    np.testing.assert_allclose(points.nearness, near, rtol=1e-9, atol=1e-12)
+    middle = np.full((50, 6), 1 / 8 if in_pairs else 1 / 7)
+    np.testing.assert_allclose(points.widths[:, 1:-1], middle, rtol=1e-13)
+    some = StrataPoints.drawn(3, 50, slice(20, 31), 0, 8, in_pairs)
+    np.testing.assert_array_equal(some.at, points.at[20:31])
+    np.testing.assert_array_equal(some.widths, points.widths[20:31])
+    np.testing.assert_array_equal(some.nearness, points.nearness[20:31])
+    further = StrataPoints.drawn(3, 50, slice(0, 50), 8, 8, in_pairs)
+    assert not np.intersect1d(further.at, points.at).size
 
 
-def pairs_of_a_row(values):
-    """The mean distance of the draws A0, B0, A1, ... of a row, and its variance.
+@pytest.mark.parametrize("n_draws", [2, 4, 6, 11])
+@pytest.mark.parametrize("edge", [None, 0.3])
+@pytest.mark.parametrize("in_pairs", [False, True])
+def test_variance_of_a_mean_over_strata(n_draws, edge, in_pairs):
+    """Its estimate has no bias, for a curve and for a jump; nor has the mean.
 
-    By plain loops over the formulas of the module.
+    Of 100 000 rows; a mean of so many has a relative error below 0.01.
     """
-    a, b = values[::2], values[1::2]
-    n_strata = len(a)
-    total = changes = common = within = 0.0
-    for r in range(n_strata):
-        total += abs(a[r] - b[r])
-        within += (a[r] - b[r]) ** 2 / 2
-        change = 0.0
-        for s in range(n_strata):
-            if s == r:
-                continue
-            aa, bb = abs(a[r] - a[s]), abs(b[r] - b[s])
-            ab, ba = abs(a[r] - b[s]), abs(b[r] - a[s])
-            total += (aa + ab + ba + bb) / 4
-            change += (aa + ab - ba - bb) / 2
-            common += (aa - ab - ba + bb) ** 2 / 8  # each pair is met twice
-        changes += change**2
-    factor = 1 + WITHIN / (n_strata - 1)
-    variance = (factor * (changes - common) + within) / n_strata**4
-    return total / n_strata**2, variance
+    n, n_draws = 100_000, n_draws // 2 * 2 if in_pairs else n_draws
+    points = StrataPoints.drawn(1, n, slice(0, n), 0, n_draws, in_pairs)
+    values = np.exp(points.at) if edge is None else (points.at > edge).astype(float)
+    true = np.e - 1 if edge is None else 1 - edge
+    means = (points.widths * values).sum(axis=1)
+    noise = (points.nearness * points.between(values)).sum(axis=1)
+    error = means.std() / np.sqrt(n)
+    assert abs(means.mean() - true) < 4 * error
+    spread = np.hypot(noise.std(), ((means - true) ** 2).std()) / np.sqrt(n)
+    assert abs(noise.mean() - means.var()) < 4 * spread
+    assert spread < 0.05 * means.var()
 
 
+@pytest.mark.parametrize("name", ["pairs", "variances"])
 @pytest.mark.parametrize("n_draws", [4, 6, 10])
-def test_pairs_of_draws(n_draws):
-    """All pairs of draws of different strata, and one pair within each."""
+@pytest.mark.parametrize("in_pairs", [False, True])
+def test_pairs_of_draws(name, n_draws, in_pairs):
+    """Of different strata, where neighbours stand for the pairs within them."""
+    points = StrataPoints.drawn(0, 8, slice(0, 8), 0, n_draws, in_pairs)
     draws = np.random.default_rng(0).normal(size=(8, n_draws))
-    shape = DrawnCurves(None, None, draws[np.newaxis, np.newaxis], np.ones(1))
-    means, per_draw = shape.pairs()
-    expected = np.array([pairs_of_a_row(row) for row in draws])
-    np.testing.assert_allclose(means[0, 0], expected[:, 0], rtol=1e-12)
-    np.testing.assert_allclose(shape.noise, expected[:, 1], rtol=1e-12)
-    np.testing.assert_allclose(per_draw[0, 0].mean(axis=1), means[0, 0], rtol=1e-12)
+    shape = DrawnCurves(None, None, draws[np.newaxis, np.newaxis], points)
+    means, per_draw = getattr(shape, name)()
+    for i, values in enumerate(draws):
+
+        def kernel(r, s, values=values):
+            gap = values[r] - values[s]
+            return abs(gap) if name == "pairs" else gap**2 / 2
+
+        near = (nearness_in_pairs if in_pairs else nearness)(points.at[i])
+        mean, h, _ = pairs(near, points.widths[i], kernel)
+        assert means[0, 0, i] == pytest.approx(mean, rel=1e-12)
+        np.testing.assert_allclose(shape.beside[0, i], h, rtol=1e-12)
+        neighbours = [kernel(r, r + 1) for r in range(n_draws - 1)]
+        np.testing.assert_allclose(shape.close[0, i], neighbours, rtol=1e-12)
+        together = points.widths[i] @ per_draw[0, 0, i]
+        assert together == pytest.approx(mean, rel=1e-12)
 
 
 def test_numbers_are_rounded_down_to_three_digits():
@@ -292,36 +284,79 @@ def test_bins_of_donors_have_no_side():
     np.testing.assert_array_equal(up, up[-1] - down[::-1])
 
 
-def test_errors_of_means_by_loops():
-    """Gaps within the strata, and further draws as far off as the farthest one."""
-    column, weights = X[:40, :1], WEIGHTS[:40] / WEIGHTS[:40].sum()
+@pytest.mark.parametrize("kind", ["numbers", "words"])
+@pytest.mark.parametrize("contrast", ["pairs", "observed"])
+@pytest.mark.parametrize("n", [40, 60])
+@pytest.mark.parametrize("alike", [False, True])
+def test_errors_of_means_by_loops(kind, contrast, n, alike):
+    """Variances by neighbouring draws, and further ones as large as the largest.
+
+    Of 60 rows a polynomial is subtracted that the other half of them has in common.
+    Rows with functions that are alike tell the error by what they differ by.
+    """
+    assert 40 < COMMON_ROWS <= 60
+    weights = WEIGHTS[:n] / WEIGHTS[:n].sum()
+    ascending = np.argsort(X[:n, 0])
+    frame = pd.DataFrame({"moved": np.argsort(ascending), "other": X[:n, 2]})
+    if kind == "words":
+        frame["moved"] = [f"{place:02}" for place in frame["moved"]]
 
     def model(Z):
-        return np.exp(Z[:, 0])
+        places = Z["moved"].astype(int).to_numpy()
+        effects = np.exp(X[ascending, 0])[places]
+        return effects if alike else effects * Z["other"].to_numpy()
 
     measure = SensitivityImportance(
-        contrast="observed", scale=None, estimation="sampled", tol=None, random_state=0
+        contrast=contrast,
+        scale=None,
+        features=["moved"],
+        estimation="sampled",
+        tol=None,
+        random_state=0,
     )
-    measure.fit(model, column, sample_weight=weights)
+    measure.fit(model, frame, sample_weight=weights)
     (seed,) = feature_seeds(0, 1)
-    points = strata(int(seed), 40, slice(0, 40), 0, 6)
-    ascending = np.argsort(column[:, 0])
     ends = np.cumsum(weights[ascending])[:-1]
-    total = variance = farthest = 0.0
-    far = np.abs(model(column) - np.average(model(column), weights=weights))
-    times = np.maximum(far / np.sqrt(np.average(far**2, weights=weights)), NEAR)
-    for place, i in enumerate(RowOrder.drawn(weights, int(seed), 40, times).rows):
-        donors = ascending[np.searchsorted(ends, points[:, place])]
-        draws = np.abs(model(column[donors]) - model(column[[i]]))
-        total += weights[i] * draws.mean()
-        gaps = draws[::2] - draws[1::2]
-        variance += weights[i] ** 2 * np.sum(gaps**2) / 36
-        moved = np.abs(draws - draws.mean()).max() / 6
-        single = weights[i] * np.sqrt(np.mean(weights**2)) * moved**2
-        farthest = max(farthest, single, weights[i] ** 2 * np.sum(gaps**2) / 36)
-    variance += FURTHER * farthest
-    assert measure.importances_[0] == pytest.approx(total, rel=1e-12)
-    assert measure.monte_carlo_errors_[0] == pytest.approx(np.sqrt(variance), rel=1e-9)
+    base = model(frame)
+    far = np.abs(base - weights @ base)
+    times = np.maximum(far / np.sqrt(weights @ far**2), NEAR)
+    order = RowOrder.drawn(weights, int(seed), n, times).rows
+    in_pairs = contrast == "pairs" and kind == "words"
+    draw, near = (
+        (points_in_pairs, nearness_in_pairs) if in_pairs else (drawn_points, nearness)
+    )
+    at, widths = draw(int(seed), n, 6)
+    near = np.array([near(row) for row in at])
+    h, means, close = np.empty((n, 6)), np.empty(n), np.zeros((n, 5))
+    for place, i in enumerate(order):
+        rows = frame.iloc[[i] * 6].copy()
+        donors = ascending[np.searchsorted(ends, at[place])]
+        rows["moved"] = frame["moved"].to_numpy()[donors]
+        values = model(rows)
+        if contrast == "observed":
+            h[place] = np.abs(values - base[i])
+            means[place] = widths[place] @ h[place]
+            continue
+        of_row = near[place], widths[place], lambda r, s, v=values: abs(v[r] - v[s])
+        means[place], h[place], close[place] = pairs(*of_row)
+    polynomial, together = common(at, widths, h), means.mean()
+    means -= (widths * polynomial).sum(axis=1)
+    v, left = weights[order], h - polynomial
+    found = [variance(*one) for one in zip(near, widths, left)]
+    noise, jumps = np.transpose(found)
+    if contrast == "pairs":
+        beside = together - close.sum(axis=1).mean()
+        noise = (together / beside) ** OWN * noise
+        noise = noise + WITHIN * ((close - close.mean(axis=0)) ** 2).sum(axis=1)
+    single = v * np.sqrt(np.mean(v**2)) * jumps
+    total = v**2 @ noise + FURTHER * max(single.max(), (v**2 * noise).max())
+    gaps = v**2 * (means - v @ means) ** 2
+    most = n / (n - 1) * (gaps.sum() + FURTHER * gaps.max())
+    assert measure.importances_[0] == pytest.approx(v @ means, rel=1e-12)
+    error = np.sqrt(min(total, most))
+    assert measure.monte_carlo_errors_[0] == pytest.approx(error, rel=1e-9)
+    if contrast == "pairs" and kind == "numbers":
+        assert (most < total) == alike
 
 
 @pytest.mark.thorough
@@ -670,10 +705,7 @@ def test_exact_ignores_draws_and_tol():
 
 @pytest.mark.parametrize("threshold", [0.5, 0.45, 0.95, 0.3])
 def test_errors_of_a_single_step(threshold):
-    """Three strata; beside the others, the changes in the middle one cancel.
-
-    At 0.3, rare draws of the lowest stratum are nearer to the other strata and farther
-    from their own, which other rows must tell.
+    """Where a step halves the values, a draw changes what its row's pairs sum to least.
 
     A mean of n_seeds squares has a relative error of about sqrt(2 / n_seeds).
     """
