@@ -29,9 +29,8 @@ A mean over pairs of values of a symmetric kernel K with K(a, a) = 0 is
 where neighbours stand for the pairs within the strata. Its N[i] takes
 h(u[r]) = 2 sum_s w[s] K(u[r], u[s]). Draws also vary by what they have in common with
 the values of their own stratum, of which a row's draws tell nothing. So, with T and X
-the means of the T[i] and of sum_r X[i, r] over the rows, N[i] is multiplied by
-(T / (T - X))^`OWN`. The rest of the X[i, r] adds the squares of their deviations from
-their means over the rows, times `WITHIN`.
+the means of the T[i] and of X[i] = sum_r X[i, r] over the rows, N[i] is multiplied by
+(T / (T - X))^`OWN`, and `WITHIN` (X[i] - X)^2 is added to it.
 
 Close values without an order, joint values of groups among them, need not be alike, and
 the few neighbours with a large c would decide. So where means over pairs move such
@@ -362,9 +361,9 @@ class Draws:
         if self.close is not None:
             close = points.nearness * self.close.mean(axis=0)
             close *= 2 * widths[:, :-1] * widths[:, 1:]
-            together = self.means.mean()
-            noise *= divided(together, together - close.sum(axis=1).mean()) ** OWN
-            noise += WITHIN * ((close - close.mean(axis=0)) ** 2).sum(axis=1)
+            within, together = close.sum(axis=1), self.means.mean()
+            noise *= divided(together, together - within.mean()) ** OWN
+            noise += WITHIN * (within - within.mean()) ** 2
         return DrawnRows(
             n_draws,
             means,

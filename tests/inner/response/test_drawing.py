@@ -345,9 +345,10 @@ def test_errors_of_means_by_loops(kind, contrast, n, alike):
     found = [variance(*one) for one in zip(near, widths, left)]
     noise, jumps = np.transpose(found)
     if contrast == "pairs":
-        beside = together - close.sum(axis=1).mean()
+        within = close.sum(axis=1)
+        beside = together - within.mean()
         noise = (together / beside) ** OWN * noise
-        noise = noise + WITHIN * ((close - close.mean(axis=0)) ** 2).sum(axis=1)
+        noise = noise + WITHIN * (within - within.mean()) ** 2
     single = v * np.sqrt(np.mean(v**2)) * jumps
     total = v**2 @ noise + FURTHER * max(single.max(), (v**2 * noise).max())
     gaps = v**2 * (means - v @ means) ** 2
