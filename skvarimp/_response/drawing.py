@@ -53,7 +53,8 @@ mean lacks the other rows. Its variance is
 
 with c the mean of T weighted by (1 - p) v. Where rows are drawn alike, p[i] = m / n and
 c = mean T. The second sum is at most m / (m - 1) sum_i p[i] v[i]^2 (T[i] - c)^2, with c
-the mean weighted by p v: draws are among what the rows differ by.
+the mean weighted by p v: draws are among what the rows differ by. That holds where many
+rows count, (sum_i p[i] v[i]^2)^2 / sum_i p[i]^2 v[i]^4 of them: at least `COMMON_ROWS`.
 
 Few large parts of such a sum, of rare draws or special rows, are often missing from it.
 Draws that miss them give an estimate that is too small and looks precise. So to each of
@@ -81,7 +82,7 @@ from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
 DEGREE = 4  # of the polynomial that the rows' functions have in common
-COMMON_ROWS = 50  # drawn at once, before such a polynomial is fitted
+COMMON_ROWS = 50  # before they tell anything of each other
 OF_PAIRS = "pairs", "variances"  # primitives of a `Chunk` that are means over pairs
 WITHIN = 1.1  # measured, as is the next: functions, trees and neighbours, of numbers
 OWN = 3  # and levels; 2 if a draw differed within its stratum in proportion
@@ -100,18 +101,15 @@ class StrataPoints:
         The points and their weights, which sum to 1.
     nearness : ndarray of shape (n_rows, n_draws - 1)
         The c of neighbouring draws; see the module.
-    in_pairs : bool
-        Whether strata have two draws each.
     """
 
     at: np.ndarray
     widths: np.ndarray
     nearness: np.ndarray
-    in_pairs: bool
 
     @classmethod
-    def drawn(cls, seed, n_rows, rows, before, n_draws, in_pairs=False):
-        """Those of some rows.
+    def drawn(cls, seed, n_rows, rows, before, n_draws):
+        """Those of some rows, one in each of n_draws strata that start at random.
 
         One stream holds the numbers of all rows, so that those of a row are the same in
         any block of rows.
@@ -126,25 +124,24 @@ class StrataPoints:
         before : int
             Draws that each row has made before.
         n_draws : int
-        in_pairs : bool, default=False
         """
-        n_numbers = n_draws if in_pairs else n_draws + 1
-        bits = np.random.PCG64(seed)
-        bits.advance(2 * before * n_rows + rows.start * n_numbers)
-        shape = rows.stop - rows.start, n_numbers
-        numbers = np.random.Generator(bits).random(shape)
-        if in_pairs:
-            at = (np.arange(n_draws) // 2 + numbers) / (n_draws // 2)
-            nearness = np.ones((len(at), n_draws - 1))
-            nearness[:, 1::2] = 0.0
-            return cls(at, np.full(at.shape, 1.0 / n_draws), nearness, True)
+        numbers = uniform_numbers(seed, n_rows, rows, before, n_draws + 1)
         ends = np.arange(-1.0, n_draws) + numbers[:, :1]
         ends = np.clip(ends / (n_draws - 1), 0.0, 1.0)
         widths = np.diff(ends, axis=1)
         at = ends[:, :-1] + widths * numbers[:, 1:]
         gaps = (n_draws - 1) * np.diff(at, axis=1)
         gaps = np.maximum(gaps, np.finfo(float).tiny)
-        return cls(at, widths, np.maximum(1.0 - gaps, 0.0) / gaps, False)
+        return cls(at, widths, np.maximum(1.0 - gaps, 0.0) / gaps)
+
+    @classmethod
+    def drawn_in_pairs(cls, seed, n_rows, rows, before, n_draws):
+        """The same, but two in each of n_draws / 2 strata of equal probability."""
+        numbers = uniform_numbers(seed, n_rows, rows, before, n_draws)
+        at = (np.arange(n_draws) // 2 + numbers) / (n_draws // 2)
+        nearness = np.ones((len(at), n_draws - 1))
+        nearness[:, 1::2] = 0.0
+        return cls(at, np.full(at.shape, 1.0 / n_draws), nearness)
 
     def followed_by(self, other):
         """With those of other rows."""
@@ -152,7 +149,6 @@ class StrataPoints:
             np.concatenate([self.at, other.at]),
             np.concatenate([self.widths, other.widths]),
             np.concatenate([self.nearness, other.nearness]),
-            self.in_pairs,
         )
 
     def between(self, values):
@@ -180,6 +176,13 @@ class StrataPoints:
             factors = np.linalg.solve(squares, products)
             found[:, own] = np.moveaxis(basis[own] @ factors, 2, 0)
         return found
+
+
+def uniform_numbers(seed, n_rows, rows, before, n_numbers):
+    """Numbers in [0, 1) of some rows, (n, n_numbers); see `StrataPoints`."""
+    bits = np.random.PCG64(seed)
+    bits.advance(2 * before * n_rows + rows.start * n_numbers)
+    return np.random.Generator(bits).random((rows.stop - rows.start, n_numbers))
 
 
 class DrawnCurves(Chunk):
@@ -507,8 +510,9 @@ class StrataDraws:
                 points = None
             else:
                 seed, n = int(self.seeds[e]), len(self.order)
-                in_pairs = self.reduction.primitive in OF_PAIRS and not move.ordered
-                points = StrataPoints.drawn(seed, n, rows, before, n_draws, in_pairs)
+                apart = self.reduction.primitive in OF_PAIRS and not move.ordered
+                draw = StrataPoints.drawn_in_pairs if apart else StrataPoints.drawn
+                points = draw(seed, n, rows, before, n_draws)
                 cells = move.cells_at(points.at.T, block.index)
             asked.append(cells)
             every.append(points)
@@ -580,10 +584,12 @@ class StrataDraws:
         theta = importances.mean()
         rho = means - theta
         drawn = self.order.chances(m)
-        squares = drawn * v**2 * found.noise
+        factors = drawn * v**2
+        squares = factors * found.noise
         single = drawn * v * root_mean_square(v) * found.jumps**2
         noise = with_further(squares, np.maximum(squares, single))
-        noise = np.minimum(noise, left_out(means, v, 1.0 - drawn))
+        if factors.sum() ** 2 >= COMMON_ROWS * (factors @ factors):
+            noise = np.minimum(noise, left_out(means, v, 1.0 - drawn))
         error = np.sqrt(noise + left_out(means, v, drawn))
         psi = np.zeros(n)
         psi[evaluated] = (v / w) * rho

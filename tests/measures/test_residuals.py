@@ -5,14 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from drawn import (
-    common,
-    drawn_points,
-    nearness,
-    nearness_in_pairs,
-    pairs,
-    points_in_pairs,
-)
+from drawn import common, drawn_points, pairs, points_in_pairs
 from roundoff import roundoff
 from scipy import sparse
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -67,10 +60,9 @@ def drawn_by_loops(contribution, weights):
         order = np.lexsort(residuals.T[::-1])
         ends = np.cumsum(w[order])
         # values without an order have two draws in each stratum, for means over pairs
-        draw, neighbours = drawn_points, nearness
-        if contribution is between and len(columns) > 1:
-            draw, neighbours = points_in_pairs, nearness_in_pairs
-        at, widths = draw(int(seed), N, DRAWS)
+        apart = contribution is between and len(columns) > 1
+        draw = points_in_pairs if apart else drawn_points
+        at, widths, near = draw(int(seed), N, DRAWS)
         h, means = np.empty((N, DRAWS)), np.empty(N)
         for place, i in enumerate(rows):
             outputs = []
@@ -80,8 +72,7 @@ def drawn_by_loops(contribution, weights):
                 moved[columns] = centres[i] + residuals[k]
                 outputs.append(f(moved[np.newaxis])[0])
             of_row = i, f(X[[i]])[0], np.array(outputs), widths[place]
-            near = neighbours(at[place])
-            means[place], h[place] = contribution(*of_row, near)
+            means[place], h[place] = contribution(*of_row, near[place])
         means -= (widths * common(at, widths, h)).sum(axis=1)
         found.append(w[rows] @ means)
     return found

@@ -1,10 +1,10 @@
 """The smallest and largest numbers that each parameter takes, written out."""
 
-import importlib
 import inspect
 
 import numpy as np
 import pytest
+from public_classes import VALIDATED
 from sklearn.linear_model import LinearRegression
 from sklearn.utils._param_validation import Interval
 
@@ -12,17 +12,6 @@ import skvarimp
 from skvarimp import correlated_groups, importance_across_candidates
 from skvarimp._data.validation import validate_params
 from skvarimp.filters import lowess_r2
-
-MODULES = ["skvarimp", "skvarimp.filters", "skvarimp.sequence"]
-VALIDATED = sorted(
-    {
-        kind
-        for module in map(importlib.import_module, MODULES)
-        for kind in vars(module).values()
-        if inspect.isclass(kind) and hasattr(kind, "_parameter_constraints")
-    },
-    key=lambda kind: kind.__name__,
-)
 
 FROM_ONE = [1, 2], [0, -1, 1.5]
 BELOW_ONE = np.nextafter(1.0, 0.0)

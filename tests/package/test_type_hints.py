@@ -9,15 +9,9 @@ import typing
 from pathlib import Path
 
 import pytest
+from public_classes import MODULES, VALIDATED
 
 from skvarimp.extending import BaseImportance
-
-MODULES = [
-    "skvarimp",
-    "skvarimp.filters",
-    "skvarimp.feature_functions",
-    "skvarimp.sequence",
-]
 
 
 def public_callables():
@@ -127,17 +121,6 @@ def parts(hint):
     if members and (typing.get_origin(hint) in union or isinstance(hint, union[:1])):
         return set().union(*map(parts, members))
     return {hint}
-
-
-VALIDATED = sorted(
-    {
-        kind
-        for module in map(importlib.import_module, MODULES)
-        for kind in vars(module).values()
-        if inspect.isclass(kind) and hasattr(kind, "_parameter_constraints")
-    },
-    key=lambda kind: kind.__name__,
-)
 
 
 @pytest.mark.parametrize("kind", VALIDATED, ids=lambda kind: kind.__name__)

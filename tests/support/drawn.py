@@ -1,45 +1,37 @@
 """Draws in strata with a random start, written out with plain loops."""
 
-from itertools import pairwise
-
 import numpy as np
 
 DEGREE, COMMON_ROWS = 4, 50
 
 
 def drawn_points(seed, n_rows, n_draws):
-    """Points and widths of their strata, (n_rows, n_draws) each, of the first draws."""
+    """Points and widths of their strata (n_rows, n_draws), and c of neighbours.
+
+    c is how much more often two points are in one stratum than in two.
+    """
     at, widths = np.empty((2, n_rows, n_draws))
+    near = np.empty((n_rows, n_draws - 1))
     numbers = np.random.default_rng(seed).random((n_rows, n_draws + 1))
     for i, (start, *inside) in enumerate(numbers):
         ends = [0.0, *((start + r) / (n_draws - 1) for r in range(n_draws - 1)), 1.0]
         for r in range(n_draws):
             widths[i, r] = ends[r + 1] - ends[r]
             at[i, r] = ends[r] + inside[r] * widths[i, r]
-    return at, widths
+        for r, gap in enumerate(np.diff(at[i])):
+            near[i, r] = max(0.0, 1.0 / (n_draws - 1) - gap) / gap
+    return at, widths, near
 
 
 def points_in_pairs(seed, n_rows, n_draws):
     """The same where each of n_draws / 2 strata of one width has two draws."""
     at, widths = np.empty((n_rows, n_draws)), np.full((n_rows, n_draws), 1 / n_draws)
+    near = np.tile([1.0, 0.0], (n_rows, n_draws // 2))[:, :-1]
     numbers = np.random.default_rng(seed).random((n_rows, n_draws))
     for i in range(n_rows):
         for r in range(n_draws):
             at[i, r] = (r // 2 + numbers[i, r]) / (n_draws / 2)
-    return at, widths
-
-
-def nearness(at):
-    """How much more often points are in one stratum than in two, of neighbours."""
-    found = []
-    for left, right in pairwise(at):
-        found.append(max(0.0, 1.0 / (len(at) - 1) - right + left) / (right - left))
-    return np.array(found)
-
-
-def nearness_in_pairs(at):
-    """One for the two draws of a stratum."""
-    return np.array([1.0, 0.0] * (len(at) // 2))[:-1]
+    return at, widths, near
 
 
 def variance(near, widths, values):
