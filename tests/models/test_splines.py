@@ -98,5 +98,10 @@ def test_gcv_says_what_it_needs():
         gcv.fit(SPLINE, None, Y)
     with pytest.raises(ValueError, match=says("EarthRegressor … training data")):
         gcv.fit(SPLINE, X[:30], Y[:30])
-    with pytest.raises(ValueError, match=says("EarthRegressor … sample_weight=None")):
-        gcv.fit(SPLINE, X, Y, sample_weight=WEIGHTS)
+    for weights in (WEIGHTS, np.r_[1.2, np.ones(N - 1)], np.r_[0.0, np.ones(N - 1)]):
+        with pytest.raises(
+            ValueError, match=says("EarthRegressor … sample_weight=None")
+        ):
+            gcv.fit(SPLINE, X, Y, sample_weight=weights)
+    same = gcv.fit(SPLINE, X, Y, sample_weight=np.full(N, 3.0)).importances_
+    np.testing.assert_array_equal(same, gcv.fit(SPLINE, X, Y).importances_)

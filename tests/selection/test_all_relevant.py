@@ -154,6 +154,17 @@ def test_batches_end_where_a_decision_can_fall(n, alpha):
         assert batch in ends
 
 
+def test_only_importances_above_all_copies_are_hits():
+    """A column without effect often ties with its copies, at 0."""
+    decisions = Decisions(4, 10, 10, 0.05)
+    decisions.add([0, 2, 3], np.array([0.0, -0.1, 0.1]), 0.0)
+    decisions.add([2, 3], np.array([0.1, 0.3]), 0.2)
+    assert decisions.hits.tolist() == [0, 0, 0, 2]
+    assert decisions.largest_copy == [0.0, 0.2]
+    expected = [[0.0, np.nan, -0.1, 0.1], [np.nan, np.nan, 0.1, 0.3]]
+    np.testing.assert_array_equal(decisions.importances, expected)
+
+
 def test_decisions_by_hand():
     """Always above, always below, and now and then: seven rounds decide on two."""
     flips = iter(range(1000))
