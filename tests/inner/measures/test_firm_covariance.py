@@ -114,3 +114,50 @@ def test_columns_of_two_values():
     assert _firm_covariance.two_valued(X).tolist() == list(columns.values())
     stored = sparse.csc_array(([0.0, 2.0], ([0, 1], [0, 0])), shape=(3, 1))
     assert not _firm_covariance.two_valued(stored).any()  # a zero that is held
+
+
+FACTORIAL = np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0  # S is the identity
+
+
+def test_columns_without_any_correlation():
+    """Nothing to shrink with one variance; correlations of 0 are shrunk to 0."""
+    shrunk = _firm_covariance.ledoit_wolf(FACTORIAL)
+    assert shrunk.kept == 1.0 == 1 - LedoitWolf().fit(FACTORIAL).shrinkage_
+    np.testing.assert_allclose(matrix(shrunk, 3), np.eye(3), rtol=0, atol=1e-15)
+    stretched = FACTORIAL * [1.0, 2.0, 3.0]
+    shrunk = _firm_covariance.schaefer_strimmer(stretched)
+    assert shrunk.kept == 0.0
+    # w = (n - 1) / n in all rows: the spread of a variance is 0, and nothing is shrunk
+    expected = np.diag([1.0, 4.0, 9.0]) * 8 / 7
+    np.testing.assert_allclose(matrix(shrunk, 3), expected, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("n_constant", [1, 3])
+def test_constant_columns_take_no_part_in_shrinking(n_constant):
+    """Their variance is 0, and the others are shrunk as without them."""
+    constant = np.full((len(X), n_constant), 7.0)
+    shrunk = _firm_covariance.schaefer_strimmer(np.hstack([X, constant]))
+    alone = _firm_covariance.schaefer_strimmer(X)
+    found, expected = matrix(shrunk, 4 + n_constant), matrix(alone, 4)
+    np.testing.assert_allclose(found[:4, :4], expected, rtol=1e-12)
+    assert not found[4:].any()
+    assert not found[:, 4:].any()
+    of_constants = _firm_covariance.schaefer_strimmer(constant)
+    assert not matrix(of_constants, n_constant).any()
+
+
+def test_shrinking_counts_whole_numbers_of_rows():
+    """Weights are repeated rows, also where one row alone is repeated."""
+    for weights in (np.r_[2.0, np.ones(59)], np.tile([1.0, 3.0], 30)):
+        rows = np.repeat(np.arange(60), weights.astype(int))
+        for name in ("schaefer_strimmer", "ledoit_wolf"):
+            for data in (X, sparse.csc_array(X)):
+                found = _firm_covariance.make_covariance(name, data, weights)
+                again = _firm_covariance.make_covariance(
+                    name, X[rows], weights[rows] > 0
+                )
+                np.testing.assert_allclose(
+                    matrix(found, 4), matrix(again, 4), rtol=1e-12
+                )
+    with pytest.raises(ValueError, match="whole-number"):
+        _firm_covariance.make_covariance("ledoit_wolf", X, np.r_[1.5, np.ones(59)])
