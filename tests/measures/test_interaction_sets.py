@@ -17,6 +17,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, SplineTransfo
 from sklearn.tree import DecisionTreeRegressor
 
 from skvarimp import ImportanceDisplay, InteractionImportance
+from skvarimp._measures.joint import interaction
 
 X, Y = make_friedman1(40, n_features=6, noise=0.5, random_state=0)
 X[:, 3] = np.round(4 * X[:, 3]) / 4  # ties
@@ -196,6 +197,26 @@ def test_screen_finds_the_strongest_pairs():
     # 15 pairs of six features, of the 780 that there are
     assert sum(calls) < 150 * (40 * 11 + 15 * 121 + 6) + 10_000
     assert np.isnan(imp.matrix_).sum() == 40 * 40 - 6
+
+
+@pytest.mark.parametrize(("n_pairs", "n_taken"), [(1, 4), (2, 5), (3, 6), (4, 7)])
+def test_screen_computes_four_times_as_many_pairs(n_pairs, n_taken, monkeypatch):
+    """All pairs of the features that interact most; 4 * 4 needs the 21 of seven."""
+    asked, screened = [], interaction.screened_pairs
+
+    def screen(*args):
+        asked.append(screened(*args))
+        return asked[-1]
+
+    monkeypatch.setattr(interaction, "screened_pairs", screen)
+    rows = np.random.default_rng(0).normal(size=(60, 9))
+    parts = 0.5 ** np.arange(8)
+    imp = InteractionImportance(pairs=n_pairs)
+    imp.fit(lambda X: 9 * X[:, 5] + X[:, 8] * (X[:, :8] @ parts), rows)
+    # x8 with all, and each of the others with x8 alone, the less the later
+    taken = [*range(n_taken - 1), 8]
+    assert asked == [list(combinations(taken, 2))]
+    assert imp.pairs_[0] == ("x0", "x8")
 
 
 def test_screen_with_few_features():

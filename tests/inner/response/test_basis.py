@@ -6,6 +6,7 @@ from numpy.polynomial import chebyshev
 from scipy.interpolate import BarycentricInterpolator
 
 from skvarimp._response.basis import (
+    Basis,
     _sizes,
     coefficients,
     gaussian_nodes,
@@ -13,6 +14,13 @@ from skvarimp._response.basis import (
     nodes,
     tanh_nodes,
 )
+from skvarimp._response.rows import Rows
+from skvarimp._response.shape import Cells, NeedsValues
+
+N_ROWS, N_CELLS = 30, 600
+RANDOM = np.random.RandomState(0)
+CELLS = np.sort(RANDOM.uniform(2.0, 5.0, N_CELLS))
+CHANCES = RANDOM.dirichlet(np.ones(N_CELLS))
 
 
 def best_degree(log_bound, highest=np.inf):
@@ -84,3 +92,85 @@ def test_sizes_of_rows_are_root_mean_squares():
     np.testing.assert_allclose(
         _sizes(values), expected, rtol=1e-15 * values[:, :, 0].size
     )
+
+
+def basis_of(evaluate, level=0.0):
+    """Curves of some rows, evaluate(numbers, rows); the unmoved response is level."""
+    rows = Rows(
+        None,
+        np.arange(N_ROWS),
+        RANDOM.dirichlet(np.ones(N_ROWS)),
+        np.full((1, N_ROWS), level),
+    )
+
+    def at(numbers, some):
+        return evaluate(numbers, np.arange(N_ROWS)[some])[np.newaxis, np.newaxis]
+
+    return Basis(rows, Cells(CHANCES[np.newaxis]), CELLS[np.newaxis], at, None, True)
+
+
+def position(numbers):
+    """In [-1, 1]."""
+    low, high = CELLS[[0, -1]]
+    return (2 * numbers.ravel() - low - high) / (high - low)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 6, 14, 30, 60, 120, 210])
+def test_nodes_grow_with_the_degree_of_the_curves(degree):
+    """Enough for the degree, and not many more; the means are then exact."""
+    coefs = RANDOM.randn(N_ROWS, degree + 1)
+
+    def evaluate(numbers, some):
+        return chebyshev.chebval(position(numbers), coefs[some].T)
+
+    basis = basis_of(evaluate)
+    values, matrix = basis.moved
+    n = values.shape[-1]
+    assert degree < n <= 1.2 * degree + 6
+    assert matrix.shape == (1, N_CELLS, n)
+    exact = evaluate(CELLS, np.arange(N_ROWS))
+    largest = np.abs(coefs).sum(axis=1).max()
+    found = (values @ matrix.swapaxes(1, 2)[:, np.newaxis])[0, 0]
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12 * largest)
+    rows, cells = basis.drifts()
+    np.testing.assert_allclose(rows[0, 0], exact @ CHANCES, atol=1e-12 * largest)
+    expected = basis.rows.weights @ exact
+    np.testing.assert_allclose(cells[0, 0], expected, atol=1e-12 * largest)
+
+
+def test_differences_of_large_numbers_vanish_down_to_their_rounding():
+    """What rounding leaves of 1e8 curves of size 1 is 1e-8 of them, not 2e-13."""
+    level, slopes = 1e8, RANDOM.uniform(0.5, 1.0, (N_ROWS, 1))
+
+    def evaluate(numbers, some):
+        return level + np.sin(2 * slopes[some] * position(numbers))
+
+    def rough(numbers, some):  # the same rounding, of numbers that are not large
+        return evaluate(numbers, some) - level
+
+    values, _ = basis_of(evaluate, level).moved
+    assert values.shape[-1] <= 30
+    with pytest.raises(NeedsValues):
+        basis_of(rough).moved  # noqa: B018
+
+
+@pytest.mark.parametrize("rough_rows", [slice(0, N_ROWS), slice(7, 8)])
+def test_curves_with_a_corner_need_their_values(rough_rows):
+    """All of them, or one row among smooth ones."""
+    corner = np.zeros((N_ROWS, 1))
+    corner[rough_rows] = 1.0
+
+    def evaluate(numbers, some):
+        x = position(numbers)
+        return np.cos(x) + corner[some] * np.abs(x - 0.1)
+
+    basis = basis_of(evaluate)
+    with pytest.raises(NeedsValues):
+        basis.moved  # noqa: B018
+
+
+def test_infinite_curves_need_their_values():
+    """No number of nodes is enough."""
+    basis = basis_of(lambda numbers, some: np.full((len(some), numbers.size), np.inf))
+    with np.errstate(invalid="ignore"), pytest.raises(NeedsValues):
+        basis.moved  # noqa: B018
