@@ -71,7 +71,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.polynomial.legendre import legvander
+from numpy.polynomial.legendre import legval, legvander
 
 from skvarimp._data.statistics import divided
 from skvarimp._response.mean_curves import direction
@@ -82,6 +82,7 @@ from skvarimp._running.memory import slices
 
 N_BINS = 10  # of equal probability, over which drawn responses are averaged
 DEGREE = 4  # of the polynomial that the rows' functions have in common
+FITTED_ROWS = 1000  # of each half, at least: a polynomial of few terms needs no more
 COMMON_ROWS = 50  # before they tell anything of each other
 OF_PAIRS = "pairs", "variances"  # primitives of a `Chunk` that are means over pairs
 WITHIN = 1.1  # measured, as is the next: functions, trees and neighbours, of numbers
@@ -97,9 +98,9 @@ class StrataPoints:
 
     Attributes
     ----------
-    at, widths : ndarray of shape (n_rows, n_draws)
-        The points and their weights, which sum to 1.
-    nearness : ndarray of shape (n_rows, n_draws - 1)
+    at, widths : ndarray of shape (n_draws, n_rows)
+        The points and their weights, which sum to 1 for each row.
+    nearness : ndarray of shape (n_draws - 1, n_rows)
         The c of neighbouring draws; see the module.
     """
 
@@ -126,11 +127,11 @@ class StrataPoints:
         n_draws : int
         """
         numbers = uniform_numbers(seed, n_rows, rows, before, n_draws + 1)
-        ends = np.arange(-1.0, n_draws) + numbers[:, :1]
+        ends = np.arange(-1.0, n_draws)[:, np.newaxis] + numbers[0]
         ends = np.clip(ends / (n_draws - 1), 0.0, 1.0)
-        widths = np.diff(ends, axis=1)
-        at = ends[:, :-1] + widths * numbers[:, 1:]
-        gaps = (n_draws - 1) * np.diff(at, axis=1)
+        widths = np.diff(ends, axis=0)
+        at = ends[:-1] + widths * numbers[1:]
+        gaps = (n_draws - 1) * np.diff(at, axis=0)
         gaps = np.maximum(gaps, np.finfo(float).tiny)
         return cls(at, widths, np.maximum(1.0 - gaps, 0.0) / gaps)
 
@@ -138,51 +139,55 @@ class StrataPoints:
     def drawn_in_pairs(cls, seed, n_rows, rows, before, n_draws):
         """The same, but two in each of n_draws / 2 strata of equal probability."""
         numbers = uniform_numbers(seed, n_rows, rows, before, n_draws)
-        at = (np.arange(n_draws) // 2 + numbers) / (n_draws // 2)
-        nearness = np.ones((len(at), n_draws - 1))
-        nearness[:, 1::2] = 0.0
+        stratum = np.arange(n_draws)[:, np.newaxis] // 2
+        at = (stratum + numbers) / (n_draws // 2)
+        nearness = np.ones(at[1:].shape)
+        nearness[1::2] = 0.0
         return cls(at, np.full(at.shape, 1.0 / n_draws), nearness)
 
     def followed_by(self, other):
         """With those of other rows."""
         return StrataPoints(
-            np.concatenate([self.at, other.at]),
-            np.concatenate([self.widths, other.widths]),
-            np.concatenate([self.nearness, other.nearness]),
+            np.hstack([self.at, other.at]),
+            np.hstack([self.widths, other.widths]),
+            np.hstack([self.nearness, other.nearness]),
         )
 
     def between(self, values):
-        """w[r] w[r + 1] (h[r + 1] - h[r])^2 of values h (n_rows, n_draws)."""
-        return self.widths[:, :-1] * self.widths[:, 1:] * np.diff(values, axis=1) ** 2
+        """w[r] w[r + 1] (h[r + 1] - h[r])^2 of values h (n_draws, n_rows)."""
+        return self.widths[:-1] * self.widths[1:] * np.diff(values, axis=0) ** 2
 
     def common(self, values):
-        """What functions of the rows have in common, (n_outputs, n_rows, n_draws).
+        """What functions of the rows have in common, (n_outputs, n_draws, n_rows).
 
-        It is fitted to each half of the rows for the other half.
+        It is fitted to each half of the rows for the other half, or where there are
+        many rows to every second one of the half, every third and so on.
 
         Parameters
         ----------
-        values : ndarray of shape (n_outputs, n_rows, n_draws)
+        values : ndarray of shape (n_outputs, n_draws, n_rows)
         """
-        centred = values - (self.widths * values).sum(axis=2, keepdims=True)
-        basis = legvander(2.0 * self.at - 1.0, DEGREE)[..., 1:]
-        weighted, found = self.widths[..., np.newaxis] * basis, np.empty(values.shape)
+        places, found = 2.0 * self.at - 1.0, np.empty(values.shape)
+        step = 2 * max(1, self.at.shape[1] // (2 * FITTED_ROWS))
         for half in (0, 1):
-            own, others = slice(half, None, 2), slice(1 - half, None, 2)
-            axes = (0, 1), (0, 1)
-            squares = np.tensordot(weighted[others], basis[others], axes)
-            axes = (0, 1), (1, 2)
-            products = np.tensordot(weighted[others], centred[:, others], axes)
-            factors = np.linalg.solve(squares, products)
-            found[:, own] = np.moveaxis(basis[own] @ factors, 2, 0)
+            own, others = slice(half, None, 2), slice(1 - half, None, step)
+            widths, known = self.widths[:, others], values[..., others]
+            centred = known - (widths * known).sum(axis=1, keepdims=True)
+            basis = legvander(places[:, others], DEGREE)[..., 1:].reshape(-1, DEGREE)
+            weighted = widths.ravel() * basis.T
+            products = weighted @ centred.reshape(len(values), -1).T
+            factors = np.linalg.solve(weighted @ basis, products)
+            factors = np.pad(factors, ((1, 0), (0, 0)))
+            found[..., own] = legval(places[:, own], factors)
         return found
 
 
 def uniform_numbers(seed, n_rows, rows, before, n_numbers):
-    """Numbers in [0, 1) of some rows, (n, n_numbers); see `StrataPoints`."""
+    """Numbers in [0, 1) of some rows, (n_numbers, n); see `StrataPoints`."""
     bits = np.random.PCG64(seed)
     bits.advance(2 * before * n_rows + rows.start * n_numbers)
-    return np.random.Generator(bits).random((rows.stop - rows.start, n_numbers))
+    numbers = np.random.Generator(bits).random((rows.stop - rows.start, n_numbers))
+    return np.ascontiguousarray(numbers.T)
 
 
 class DrawnCurves(Chunk):
@@ -195,13 +200,15 @@ class DrawnCurves(Chunk):
     ----------
     rows, cells : see `Shape`
     ice : ndarray of shape (1, n_outputs, n_rows, n_draws)
+        As all arrays of draws it lies in memory as (n_draws, n_rows): what is summed
+        over few draws is then added up for many rows at once.
     points : StrataPoints
 
     Attributes
     ----------
-    beside : ndarray of shape (n_outputs, n_rows, n_draws) or None
+    beside : ndarray of shape (n_outputs, n_draws, n_rows) or None
         Of pairs, the h of the module.
-    close : ndarray of shape (n_outputs, n_rows, n_draws - 1) or None
+    close : ndarray of shape (n_outputs, n_draws - 1, n_rows) or None
         Of pairs, the K of neighbouring draws.
     """
 
@@ -210,7 +217,7 @@ class DrawnCurves(Chunk):
         self.points, self.beside, self.close = points, None, None
 
     def over_cells(self, values):
-        return np.einsum("boik,ik->boi", values, self.points.widths)
+        return np.einsum("boik,ki->boi", values, self.points.widths)
 
     def over_rows(self, values):
         return values
@@ -229,8 +236,8 @@ class DrawnCurves(Chunk):
         A draw's own stratum is told by the draws of its neighbours.
         """
         draws = np.ascontiguousarray(np.moveaxis(self.ice[0], 2, 0))
-        widths = self.points.widths.T[:, np.newaxis]  # (n_draws, 1, n_rows)
-        nearness = self.points.nearness.T[:, np.newaxis]
+        widths = self.points.widths[:, np.newaxis]  # (n_draws, 1, n_rows)
+        nearness = self.points.nearness[:, np.newaxis]
         beside, own = np.zeros((2, *draws.shape))
         close = np.empty((len(nearness), *draws.shape[1:]))
         for r, near in enumerate(nearness):
@@ -241,8 +248,8 @@ class DrawnCurves(Chunk):
             own[r + 1] += widths[r] * near * pairs[0]
             close[r] = pairs[0]
         per_draw = np.moveaxis(beside + own, 0, 2)[np.newaxis]
-        self.beside = 2 * np.moveaxis(beside, 0, 2)
-        self.close = np.moveaxis(close, 0, 2)
+        self.beside = 2 * beside.swapaxes(0, 1)
+        self.close = close.swapaxes(0, 1)
         return self.over_cells(per_draw), per_draw
 
 
@@ -319,9 +326,9 @@ class Draws:
     Attributes
     ----------
     points : StrataPoints
-    values : ndarray of shape (n_outputs, n_rows, n_draws)
+    values : ndarray of shape (n_outputs, n_draws, n_rows)
         The h of the module.
-    close : ndarray of shape (n_outputs, n_rows, n_draws - 1) or None
+    close : ndarray of shape (n_outputs, n_draws - 1, n_rows) or None
         Of pairs, the K of neighbouring draws.
     means, moved, sums, largest : see `DrawnRows`
     """
@@ -338,10 +345,10 @@ class Draws:
         """With other rows, which follow these."""
         close = self.close
         if close is not None:
-            close = np.concatenate([close, other.close], axis=1)
+            close = np.concatenate([close, other.close], axis=2)
         return Draws(
             self.points.followed_by(other.points),
-            np.concatenate([self.values, other.values], axis=1),
+            np.concatenate([self.values, other.values], axis=2),
             close,
             np.concatenate([self.means, other.means], axis=1),
             np.concatenate([self.moved, other.moved], axis=1),
@@ -352,26 +359,26 @@ class Draws:
     def summed(self):
         """The `DrawnRows`."""
         points, values, means = self.points, self.values, self.means
-        n_rows, n_draws = points.at.shape
+        n_draws, n_rows = points.at.shape
         widths = points.widths
-        spreads = points.between(values.mean(axis=0)).sum(axis=1) / JUMPS
+        spreads = points.between(values.mean(axis=0)).sum(axis=0) / JUMPS
         if n_rows >= COMMON_ROWS:
             common = points.common(values)
             values = values - common
-            means = means - (widths * common).sum(axis=2)
+            means = means - (widths * common).sum(axis=1)
         between = points.between(values.mean(axis=0))
-        noise = (points.nearness * between).sum(axis=1)
+        noise = (points.nearness * between).sum(axis=0)
         if self.close is not None:
             close = points.nearness * self.close.mean(axis=0)
-            close *= 2 * widths[:, :-1] * widths[:, 1:]
-            within, together = close.sum(axis=1), self.means.mean()
+            close *= 2 * widths[:-1] * widths[1:]
+            within, together = close.sum(axis=0), self.means.mean()
             noise *= divided(together, together - within.mean()) ** OWN
             noise += WITHIN * (within - within.mean()) ** 2
         return DrawnRows(
             n_draws,
             means,
             noise,
-            np.sqrt(between.sum(axis=1) / JUMPS),
+            np.sqrt(between.sum(axis=0) / JUMPS),
             self.moved,
             self.sums,
             self.largest,
@@ -513,7 +520,7 @@ class StrataDraws:
                 apart = self.reduction.primitive in OF_PAIRS and not move.ordered
                 draw = StrataPoints.drawn_in_pairs if apart else StrataPoints.drawn
                 points = draw(seed, n, rows, before, n_draws)
-                cells = move.cells_at(points.at.T, block.index)
+                cells = move.cells_at(points.at, block.index)
             asked.append(cells)
             every.append(points)
         block.base = np.ascontiguousarray(block.base)
@@ -552,16 +559,16 @@ class StrataDraws:
         draws = Cells(np.full((1, len(cells)), 1.0 / len(cells)))
         shape = DrawnCurves(rows, draws, curves[np.newaxis], points)
         state = self.reduction.reduce(shape)
-        values, close, n_draws = state.cells[0], None, len(cells)
-        scale = self.scale[: len(values), np.newaxis, np.newaxis]
-        values = values / scale
+        n_draws, scale = len(cells), self.scale[: state.cells.shape[1]]
+        scale = scale[:, np.newaxis, np.newaxis]
+        values, close = state.cells[0].swapaxes(1, 2) / scale, None
         per_draw = values.mean(axis=0)
         if shape.beside is not None:
             values, close = shape.beside / scale, shape.close / scale
-        moved = curves - rows.base[:, :, np.newaxis]
+        moved = curves.swapaxes(1, 2) - rows.base[:, np.newaxis]
         bins = DonorBins.of(move)
-        at, n_bins = bins.of_cell[cells.T].ravel(), len(bins.chances)
-        w = (n_draws * rows.weights[:, np.newaxis] * points.widths).ravel()
+        at, n_bins = bins.of_cell[cells].ravel(), len(bins.chances)
+        w = (n_draws * rows.weights * points.widths).ravel()
         flat, drifts = per_draw.ravel(), moved.reshape(len(moved), -1)
         numbers = (w**2, w, w * flat, w * flat**2, *(w * drifts))
         return Draws(
@@ -569,7 +576,7 @@ class StrataDraws:
             values,
             close,
             state.rows[0][: len(values)] / scale[..., 0],
-            np.einsum("oik,ik->oi", moved, points.widths),
+            np.einsum("oki,ki->oi", moved, points.widths),
             np.stack([np.bincount(at, values, n_bins) for values in numbers]),
             float(np.abs(per_draw).max(initial=0.0)),
         )
@@ -680,13 +687,12 @@ def curves_at(response, rows, moves, cells):
     """
     asked, places = [], []
     for move, own_cells in zip(moves, cells):
-        keys = (np.arange(len(rows)) * move.n_cells + own_cells).T.ravel()
+        at, cell = np.tile(np.arange(len(rows)), len(own_cells)), own_cells.ravel()
+        place = slice(None)
         # each moved row once; of many cells hardly two are the same
         if move.n_cells < MANY_CELLS * len(own_cells):
-            keys, place = np.unique(keys, return_inverse=True)
-        else:
-            place = slice(None)
-        at, cell = np.divmod(keys, move.n_cells)
+            keys, place = np.unique(at * move.n_cells + cell, return_inverse=True)
+            at, cell = np.divmod(keys, move.n_cells)
         moves_row = np.ones(len(at), dtype=bool)
         again = np.empty(0, dtype=np.intp)
         if move.codes is not None:  # a row moved to its own value is the row itself
@@ -705,7 +711,8 @@ def curves_at(response, rows, moves, cells):
         same = rows.table.take(rows.index[at[again]])
         warn_if_changed(before, known[:, again], partial(response.model, same.native))
         known[:, again] = before
-        result.append(known[:, place].reshape(len(known), len(rows), len(c)))
+        found = known[:, place].reshape(len(known), *c.shape)
+        result.append(found.swapaxes(1, 2))
     return result
 
 

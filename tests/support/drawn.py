@@ -62,8 +62,10 @@ def pairs(near, widths, kernel):
     return total + close.sum(), h, close
 
 
-def common(at, widths, h):
+def common(at, widths, h, step=1):
     """The polynomial that fits the rows of the other half, at the points of a row.
+
+    Or it fits every second one of the half and so on, as `step` says.
 
     In powers of u less their means over [0, 1].
     """
@@ -72,7 +74,7 @@ def common(at, widths, h):
         return found
     powers = np.arange(1, DEGREE + 1)
     for half in (0, 1):
-        u, w, others = (a[1 - half :: 2] for a in (at, widths, h))
+        u, w, others = (a[1 - half :: 2 * step] for a in (at, widths, h))
         centred = others - (w * others).sum(axis=1)[:, np.newaxis]
         root = np.sqrt(w).ravel()
         columns = u.reshape(-1, 1) ** powers - 1 / (powers + 1)

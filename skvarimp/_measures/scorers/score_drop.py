@@ -118,7 +118,7 @@ class ScoresLost:
         order = np.lexsort((codes, part))
         upper, masses = np.cumsum(weights[order]), np.bincount(part, weights)
         ends = np.cumsum(np.bincount(part))
-        points = StrataPoints.drawn_in_pairs(seed, n, slice(0, n), 0, n_draws).at.T
+        points = StrataPoints.drawn_in_pairs(seed, n, slice(0, n), 0, n_draws).at
         turns = np.tile(np.arange(n_draws // 2), (n, 1))
         turns = 2 * np.random.default_rng([seed, 3]).permuted(turns, axis=1).T
         sets = np.concatenate([turns, turns + 1])

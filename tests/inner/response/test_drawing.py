@@ -203,16 +203,16 @@ def test_points_of_a_row_are_in_strata(in_pairs):
     """The same ones in any block of rows, and others for further draws."""
     draw, by_loops = WAYS[in_pairs]
     points, (at, widths, near) = draw(3, 50, slice(0, 50), 0, 8), by_loops(3, 50, 8)
-    np.testing.assert_allclose(points.at, at, rtol=1e-14)
-    np.testing.assert_allclose(points.widths, widths, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(points.at.T, at, rtol=1e-14)
+    np.testing.assert_allclose(points.widths.T, widths, rtol=0, atol=1e-15)
     # a gap as small as 1e-5 is known to 1e-11 of itself
-    np.testing.assert_allclose(points.nearness, near, rtol=1e-9, atol=1e-12)
-    middle = np.full((50, 6), 1 / 8 if in_pairs else 1 / 7)
-    np.testing.assert_allclose(points.widths[:, 1:-1], middle, rtol=1e-13)
+    np.testing.assert_allclose(points.nearness.T, near, rtol=1e-9, atol=1e-12)
+    middle = np.full((6, 50), 1 / 8 if in_pairs else 1 / 7)
+    np.testing.assert_allclose(points.widths[1:-1], middle, rtol=1e-13)
     some = draw(3, 50, slice(20, 31), 0, 8)
-    np.testing.assert_array_equal(some.at, points.at[20:31])
-    np.testing.assert_array_equal(some.widths, points.widths[20:31])
-    np.testing.assert_array_equal(some.nearness, points.nearness[20:31])
+    np.testing.assert_array_equal(some.at, points.at[:, 20:31])
+    np.testing.assert_array_equal(some.widths, points.widths[:, 20:31])
+    np.testing.assert_array_equal(some.nearness, points.nearness[:, 20:31])
     further = draw(3, 50, slice(0, 50), 8, 8)
     assert not np.intersect1d(further.at, points.at).size
 
@@ -229,8 +229,8 @@ def test_variance_of_a_mean_over_strata(n_draws, edge, in_pairs):
     points = WAYS[in_pairs][0](1, n, slice(0, n), 0, n_draws)
     values = np.exp(points.at) if edge is None else (points.at > edge).astype(float)
     true = np.e - 1 if edge is None else 1 - edge
-    means = (points.widths * values).sum(axis=1)
-    noise = (points.nearness * points.between(values)).sum(axis=1)
+    means = (points.widths * values).sum(axis=0)
+    noise = (points.nearness * points.between(values)).sum(axis=0)
     error = means.std() / np.sqrt(n)
     assert abs(means.mean() - true) < 4 * error
     spread = np.hypot(noise.std(), ((means - true) ** 2).std()) / np.sqrt(n)
@@ -253,13 +253,24 @@ def test_pairs_of_draws(name, n_draws, in_pairs):
             gap = values[r] - values[s]
             return abs(gap) if name == "pairs" else gap**2 / 2
 
-        mean, h, _ = pairs(points.nearness[i], points.widths[i], kernel)
+        widths = points.widths[:, i]
+        mean, h, _ = pairs(points.nearness[:, i], widths, kernel)
         assert means[0, 0, i] == pytest.approx(mean, rel=1e-12)
-        np.testing.assert_allclose(shape.beside[0, i], h, rtol=1e-12)
+        np.testing.assert_allclose(shape.beside[0, :, i], h, rtol=1e-12)
         neighbours = [kernel(r, r + 1) for r in range(n_draws - 1)]
-        np.testing.assert_allclose(shape.close[0, i], neighbours, rtol=1e-12)
-        together = points.widths[i] @ per_draw[0, 0, i]
+        np.testing.assert_allclose(shape.close[0, :, i], neighbours, rtol=1e-12)
+        together = widths @ per_draw[0, 0, i]
         assert together == pytest.approx(mean, rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "step"), [(3999, 1), (4000, 2), (6500, 3)])
+def test_what_many_rows_have_in_common(n, step):
+    """At least 1000 of the other half tell it, evenly taken."""
+    points = StrataPoints.drawn(0, n, slice(0, n), 0, 4)
+    values = np.random.default_rng(0).normal(size=(2, 4, n)) + np.exp(3 * points.at)
+    for found, h in zip(points.common(values), values):
+        expected = common(points.at.T, points.widths.T, h.T, step)
+        np.testing.assert_allclose(found.T, expected, rtol=0, atol=1e-10)
 
 
 def test_numbers_are_rounded_down_to_three_digits():
