@@ -8,6 +8,7 @@ from skvarimp._data.statistics import Units
 from skvarimp._response.mean_curves import (
     BLOCK_ROWS,
     PartialDependence,
+    directions,
     directions_of,
     flatness,
     flatness_slope,
@@ -164,3 +165,26 @@ def test_directions_are_sums_over_pairs_of_values():
     expected = (rises * pairs).sum(axis=(2, 3)) / (abs(rises) * pairs).sum(axis=(2, 3))
     expected[0, 1] = 0.0  # flat but for rounding
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("levels", [[0, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 3]])
+@pytest.mark.parametrize(
+    "cells", [None, [0, 0, 1, 1, 1, 2, 2, 3], [0, 0, 0, 0, 1, 1, 2, 2]]
+)
+def test_directions_within_levels_and_cells(cells, levels):
+    """By loops over pairs of values of one level; a cell has one number."""
+    known, curves = np.array([1, 1, 0, 1, 1, 1, 1, 0], dtype=bool), RANDOM.randn(2, 8)
+    cells = None if cells is None else np.array(cells)
+    by_value = curves if cells is None else curves[:, cells]
+    chances, levels = RANDOM.dirichlet(np.ones(6)), np.array(levels)
+    rise = spread = 0.0
+    for k in range(6):
+        for m in range(k + 1, 6):
+            if levels[k] == levels[m]:
+                gap = by_value[:, known][:, m] - by_value[:, known][:, k]
+                rise += chances[k] * chances[m] * gap
+                spread += chances[k] * chances[m] * np.abs(gap)
+    orders = [(known, chances, levels), None]
+    found = directions(orders, np.ones(2), cells, np.stack([curves, curves]))
+    np.testing.assert_allclose(found[0], rise / spread, rtol=1e-12)
+    assert np.isnan(found[1]).all()
