@@ -217,6 +217,27 @@ def test_gradient_boosting(name, engine):
     close(imp.importances_, credit.mean(axis=0))
 
 
+@pytest.mark.parametrize("size", [290.0, 590.0])
+def test_large_raw_outputs_of_two_classes(size, engine):
+    """A step is up to twice their sum, of which the exponential may overflow."""
+    alone = np.arange(len(X)) == 3
+    y, filled = np.where(alone, "yes", "no"), np.nan_to_num(X)
+    filled[:, 1] += 100.0 * alone  # all trees split one row off
+    model = GradientBoostingClassifier(**FEW, max_depth=1, init="zero").fit(filled, y)
+    trees = [stage[0].tree_ for stage in model.estimators_]
+    for tree in trees:
+        tree.value[:, 0, 0] = size / 0.1 / 5 * np.array([0.0, -1.0, 1.0])
+    imp = ImpurityImportance(rows="unseen").fit(model, filled, y)
+    stages = [[of_sklearn(tree, 0.1 * tree.value[:, 0])] for tree in trees]
+    step = STEPS["log loss"]
+    credit = boosted(stages, filled, target_of(y, "log loss"), np.zeros(1), step)
+    # sums of products of a residual, below 1, and of a value
+    np.testing.assert_allclose(
+        imp.importances_, credit.mean(axis=0), rtol=0, atol=roundoff(N * N, size)
+    )
+    assert imp.importances_[1] > 1
+
+
 HISTOGRAMS = {
     "squares": (HistGradientBoostingRegressor, {}, NUMBERS, "squared"),
     "poisson": (HistGradientBoostingRegressor, {"loss": "poisson"}, COUNTS, "poisson"),

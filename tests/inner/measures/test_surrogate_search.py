@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from literal_surrogates import bare_tree
+from literal_surrogates import bare_tree, literal_cuts
 from sklearn.ensemble import RandomForestRegressor
 
 from skvarimp import ImpurityImportance
@@ -101,6 +101,36 @@ def test_ties_hide_behind_rounding():
         )
         assert np.array_equal(whole["feature"], tenths["feature"])
         assert np.array_equal(whole["threshold"], tenths["threshold"])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("min_rows", [1, 2, 3, 6])
+def test_cuts_leave_enough_rows_on_each_side(min_rows, whole):
+    """The best of all cuts by a loop, with ties and missing values."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(14, 40))
+    X[:, 20:] = random.integers(0, 5, (14, 20))
+    X[:, 1:][random.random((14, 39)) < 0.1] = np.nan
+    left = random.random(14) < 0.4
+    weight = random.integers(1, 4, 14).astype(float)
+    weight = weight if whole else weight * random.uniform(0.5, 2.0, 14)
+    trees = TreeBatch([ONE_SPLIT], [Training(np.where(left, 1, 2), weight)])
+    found = find_surrogates(trees, SortedColumns(X), Rules(min_rows=min_rows))
+    expected = {}
+    for k in range(1, 40):
+        rows = ~np.isnan(X[:, k])
+        cuts = literal_cuts(X[rows, k], left[rows], weight[rows], min_rows=min_rows)
+        cuts = list(cuts)
+        largest = max((cut[0] for cut in cuts), default=0.0)
+        if largest > 1e-10:
+            expected[k] = next(cut for cut in cuts if cut[0] >= largest - 1e-10)
+    assert sorted(found["feature"]) == sorted(expected)
+    assert len(expected) > 2
+    for k, association, threshold in zip(
+        found["feature"], found["association"], found["threshold"]
+    ):
+        assert association == pytest.approx(expected[k][0], rel=1e-12)
+        assert threshold == pytest.approx(expected[k][1], rel=1e-12)
 
 
 def test_categories_leave_enough_rows_on_each_side():
