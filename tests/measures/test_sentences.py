@@ -109,6 +109,134 @@ def test_what_the_number_is(measure, model, y, named):
     assert pickle.loads(pickle.dumps(found)).summary() == summary
 
 
+I, F = skvarimp.ImpurityImportance, skvarimp.InteractionImportance
+D, C = skvarimp.PartialDependenceImportance, skvarimp.CoefficientImportance
+
+# measure, model, the label, how the definition begins, the unit or of what a share
+OPTIONS = [
+    (I(), "decrease of the impurity per node", "the decrease of the impurity by", ""),
+    (
+        I(criterion="mse", convention="rpart", surrogates=False),
+        "decrease of the impurity",
+        "the decrease of the impurity (mse) by",
+        "units of the impurity",
+    ),
+    (
+        I(convention="sklearn", surrogates=False),
+        "decrease of the impurity, share",
+        "the decrease of the impurity by",
+        "the decrease by all splits",
+    ),
+    (D(), "standard deviation of the partial dependence", "the standard deviation", ""),
+    (
+        D(kind="individual"),
+        "standard deviation of a row's prediction",
+        "the standard deviation of the prediction of a row",
+        "units of the prediction",
+    ),
+    (
+        D(statistic="std_or_range", categorical_features=[0, 1, 2]),
+        "range of the partial dependence",
+        "the range of the partial dependence",
+        "units of the prediction",
+    ),
+    (
+        F(statistic="conditional_std"),
+        "importance of one given the other",
+        "how much the importance of one feature of a pair changes",
+        "units of the prediction",
+    ),
+    (F(statistic="h"), "Friedman's H", "Friedman's H of a pair, from 0 to 1", ""),
+    (
+        F(statistic="h", triples=[(0, 1, 2)]),
+        "Friedman's H",
+        "Friedman's H of a triple, from 0 to 1",
+        "",
+    ),
+    (
+        F(statistic="h_overall"),
+        "Friedman's H with all others",
+        "Friedman's H of a feature with all others, from 0 to 1",
+        "",
+    ),
+    (
+        F(statistic="h_total"),
+        "share of variance by interactions",
+        "the part, from 0 to 1, of the variance of the prediction that is interaction",
+        "",
+    ),
+    (
+        skvarimp.SobolImportance(),
+        "share of the variance of predictions",
+        "the variance of the prediction that involves a feature, its interactions",
+        "the whole variance",
+    ),
+    (
+        skvarimp.SobolImportance(order="first"),
+        "share of the variance of predictions",
+        "the variance of the prediction that a feature has by itself",
+        "the whole variance",
+    ),
+    (
+        skvarimp.ShapleyImportance(scale=None),
+        "squared deviation of predictions",
+        "the part of the variance of the prediction that a feature explains",
+        "squared units of the prediction",
+    ),
+    (
+        skvarimp.ShapleyImportance(loss="squared_error"),
+        "share of the variance of y",
+        "the part of the variance of y that a feature explains",
+        "that variance",
+    ),
+    (
+        S(),
+        "relative mean change of the prediction",
+        "the mean absolute difference between the prediction at two random values",
+        "the mean difference between two values of y",
+    ),
+    (
+        S(contrast="range"),
+        "relative range of the prediction",
+        "the mean range of the prediction",
+        "the range of the values of y",
+    ),
+    (
+        S(contrast="observed"),
+        "mean change of the prediction",
+        "the mean absolute change of the prediction when a feature takes a random",
+        "units of the prediction",
+    ),
+    (
+        S(scale=None),
+        "mean change of the prediction",
+        "the mean absolute difference between the prediction at two random values",
+        "units of the prediction",
+    ),
+    (
+        P(relative=True),
+        "squared error, ratio",
+        "the ratio of the mean squared error when a feature takes the values of",
+        "multiples of it (1 is none)",
+    ),
+    (
+        skvarimp.FIRMImportance(standardize=True),
+        "standard deviation of expected score",
+        "the standard deviation of the expected score given a feature",
+        "the standard deviation of the score",
+    ),
+]
+
+
+@pytest.mark.parametrize(("measure", "label", "begins", "of"), OPTIONS)
+def test_options_change_the_words(measure, label, begins, of):
+    """What each option means, and whether the number is a share."""
+    quantity = measure.fit(FOREST, X, Y, feature_names=NAMES).result_.quantity
+    assert quantity.label == label
+    assert quantity.definition.startswith(begins)
+    assert of in (quantity.unit, quantity.share_of) or not of
+
+
 def test_attributes_are_views_of_the_result():
     """The same arrays under both names."""
     measure = P(keep_rows=True).fit(LINE, X, Y)
