@@ -145,6 +145,27 @@ def test_the_error_of_conditional_means_by_leaving_rows_out(standardize):
     assert imp.standard_errors_[0] == pytest.approx(error, rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "n_bins", "each"),
+    [(2, 5, 2), (2, 8, 2), (2, 9, 3), (3, 7, 2), (3, 27, 3), (3, 63, 3), (3, 64, 4)],
+)
+def test_joint_bins_of_a_group_are_about_as_many_as_asked(n_columns, n_bins, each):
+    """Of each column the whole part of the root of their number, at least 2."""
+    random = np.random.default_rng(3)
+    rows, s = random.normal(size=(240, n_columns)), random.normal(size=240)
+    group = list(range(n_columns))
+    imp = FIRMImportance(method="conditional_mean", features=[group], n_bins=n_bins)
+    imp.fit(None, rows, s)
+    ranks = np.argsort(np.argsort(rows, axis=0), axis=0)
+    bins = [tuple(row) for row in (ranks * each // 240).tolist()]
+    means = {b: np.mean([v for v, own in zip(s, bins) if own == b]) for b in bins}
+    ((t, q),) = imp.conditional_scores_.values()
+    assert len(t) == len(means) <= each**n_columns
+    place = {tuple(row): i for i, row in enumerate(rows.tolist())}
+    expected = [means[bins[place[tuple(row)]]] for row in t.tolist()]
+    np.testing.assert_allclose(q, expected, rtol=0, atol=1e-13)
+
+
 def test_slopes_by_loops():
     """Slope of the regression times the column's sd; a constant column has none."""
     imp = FIRMImportance(method="linear").fit(score, X)
