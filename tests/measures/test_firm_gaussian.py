@@ -221,6 +221,18 @@ def test_groups_take_the_best_combination():
     assert both.importances_[1] == pytest.approx(both.importances_[0], rel=1e-7)
 
 
+@pytest.mark.parametrize("unit", [1e-4, 1e4])
+def test_units_of_a_group_decide_nothing(unit):
+    """A model of the rescaled columns has the same errors and importances."""
+    units = np.array([unit, 1.0, unit, 1.0])
+    imp = FIRMImportance(method="gaussian", features=[[0, 2], [0, 1]])
+    expected = imp.fit(LinearRegression().fit(X, y), X).importances_
+    errors = imp.standard_errors_
+    imp.fit(LinearRegression().fit(X * units, y), X * units)
+    np.testing.assert_allclose(imp.importances_, expected, rtol=1e-8)
+    np.testing.assert_allclose(imp.standard_errors_, errors, rtol=1e-8)
+
+
 def test_constant_columns_and_scores_are_0():
     """Also where shrinkage gives a constant column a variance."""
     data = np.column_stack([X[:, 0], np.full(60, 3.3), X[:, 1]])
