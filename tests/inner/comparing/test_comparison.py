@@ -16,7 +16,7 @@ from skvarimp import (
     SensitivityImportance,
     compare_importances,
 )
-from skvarimp._comparing.differences import _from_others, _mean_of
+from skvarimp._comparing.differences import _from_others, _mean_of, _tested
 from skvarimp._data.statistics import Units
 from skvarimp._measures import problem
 from skvarimp._measures.rows import KeptRows
@@ -90,3 +90,15 @@ def test_errors_of_drawing_of_a_cohort_and_of_all_others():
     error = np.sqrt(0.1**2 / (10 / 55) + 0.1**2 / (45 / 55))
     np.testing.assert_allclose(difference, 1.0, rtol=1e-14)
     np.testing.assert_allclose(p_values, 2 * stats.t.sf(1 / error, 3), rtol=1e-10)
+
+
+def test_differences_of_the_size_of_rounding_are_none():
+    """Below 1e-12 of the two numbers; a difference of 0 has the p-value 1."""
+    given = np.array([0.9e-12, 1.1e-12, -0.9e-14, -2.0, 0.0])
+    size, error = np.array([1.0, 1.0, 0.001, 3.0, 0.0]), np.array([1e-12] * 3 + [1, 1])
+    difference, p_values = _tested(given, size, error, np.zeros(5), 4)
+    expected = np.array([0.0, 1.1e-12, -0.9e-14, -2.0, 0.0])
+    np.testing.assert_array_equal(difference, expected)
+    by_hand = 2 * stats.t.sf(np.abs(expected) / error, 4)
+    np.testing.assert_allclose(p_values, by_hand, rtol=1e-12)
+    assert p_values[[0, 4]].tolist() == [1.0, 1.0]
