@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skvarimp._refits.columns import Seen, Unknown
+from skvarimp._refits.columns import Seen, Unknown, _side_by_side
 
 NAMES = list("abcdef")
 # the third is gone, the fifth is there twice
@@ -52,3 +52,59 @@ def test_where_columns_are_now():
     for column in (6, -7, "z", 1.0):
         with pytest.raises(Unknown, match="which is no column of X"):
             SEEN.position(column)
+
+
+def test_items_of_columns_follow_them():
+    """One for each column there is now, in the container that they came in."""
+    values = [10, 11, 12, 13, 14, 15]
+    expected = [10, 11, 13, 14, 15, 14]
+    assert SEEN.items(values) == expected
+    assert SEEN.items(tuple(values)) == tuple(expected)
+    found = SEEN.items(np.array(values))
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == expected
+    by_name = {"a": 10, 2: 12, 4: 14, "e": 15}
+    assert SEEN.items(by_name) == {"a": 10, 3: 14, 5: 14, "e": 15, "e copy": 15}
+    with pytest.raises(Unknown, match="5 items for 6 columns"):
+        SEEN.items(values[:5])
+
+
+def test_sets_of_columns_without_any_left_go():
+    """Unless all of them do."""
+    assert SEEN.sets([[0, 2], ["c"], [4]]) == [[0], [3, 5]]
+    assert SEEN.sets([]) == []
+    with pytest.raises(Unknown, match="no column is left"):
+        SEEN.sets([[2], ["c"]])
+
+
+def test_a_part_of_the_columns():
+    """Positions before are those within what the part was given."""
+    part = SEEN.part([1, 2, 4], [1, 3, 5])
+    assert part == Seen(3, [0, 2, 2], ["b", "c", "e"], ["b", "e", "e copy"])
+    nameless = Seen(6, SEEN.sources, None, None).part([1, 2, 4], [1, 3, 5])
+    assert nameless == Seen(3, [0, 2, 2], None, None)
+
+
+ONE = Seen(2, [0, 0, 1], ["a", "b"], ["a", "a copy", "b"])
+OTHER = Seen(3, [2], ["b", "c", "d"], ["d"])
+
+
+def test_outputs_of_several_parts_stand_side_by_side():
+    """Their names may tell the part."""
+    both = _side_by_side([("one", ONE), ("other", OTHER)], True)
+    assert (both.n_old, both.sources) == (5, [0, 0, 1, 4])
+    assert both.old == ["one__a", "one__b", "other__b", "other__c", "other__d"]
+    assert both.new == ["one__a", "one__a copy", "one__b", "other__d"]
+    both = _side_by_side([("one", ONE), ("other", OTHER)], False)
+    assert both.old == ["a", "b", "b", "c", "d"]
+    assert both.new == ["a", "a copy", "b", "d"]
+
+
+def test_outputs_whose_names_are_not_known():
+    """A function makes the names, or a part has none."""
+    made = _side_by_side([("one", ONE), ("other", OTHER)], "{transformer_name}".format)
+    assert made == Seen(5, [0, 0, 1, 4], None, None)
+    nameless = Seen(3, [0, 2, 1], None, None)
+    assert _side_by_side([("one", ONE), ("other", nameless)], True) == Seen(
+        5, [0, 0, 1, 2, 4, 3], None, None
+    )
