@@ -146,6 +146,12 @@ def test_categories_leave_enough_rows_on_each_side():
     assert np.isnan(found["threshold"]).all()
     none = find_surrogates(trees, columns, Rules(min_rows=2))
     assert len(none["node"]) == 0
+    for unit in (0.01, 100.0):  # of the weights: nothing but their shares counts
+        trees = TreeBatch(
+            [ONE_SPLIT], [Training(np.where(goes_left, 1, 2), np.full(8, unit))]
+        )
+        found = find_surrogates(trees, columns, Rules(min_rows=1))
+        assert found["association"] == pytest.approx([0.5], rel=1e-12)
 
 
 def test_nodes_without_rows_have_no_surrogates():
