@@ -8,6 +8,7 @@ import pytest
 from skvarimp._data.table import Feature
 from skvarimp._measures import problem as of_problem
 from skvarimp._measures.problem import Request, make_problem, without_outputs
+from skvarimp._response.contract import TIMES_DRAWN
 from skvarimp._response.grid import N_JOINT
 from skvarimp._response.rounds import curve_rows
 
@@ -85,3 +86,58 @@ def test_requests_over_the_same_values():
     )
     assert joined.grid is values
     assert (joined.reductions, joined.scales) == ([1, 2, 5], [3, 4, 6])
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "drawn"), [(50, 50), (5000, 4000), (9000, 4500), (10**6, 10_000)]
+)
+def test_rows_of_curves_of_a_model_that_is_asked(n_rows, drawn):
+    """Half of them, but at least 4000 and at most 10 000."""
+    assert curve_rows(n_rows) == drawn
+
+
+class Costs(SimpleNamespace):
+    """A response that is read: each value of a row costs as much as asked."""
+
+    asks_model = False
+
+    def call_cost(self):
+        """Of a prediction by the model."""
+        return 1.0
+
+    def cost(self, n_rows, n_values, reduction, grouped):
+        """Of all values of a feature."""
+        return float(n_rows * n_values * self.of_value)
+
+
+@pytest.mark.parametrize(("of_value", "cheap"), [(0.5, True), (5.0, False)])
+def test_few_values_of_many_rows_may_be_cheap(of_value, cheap, monkeypatch):
+    """Where all values would be dear if each row had another one."""
+    monkeypatch.setattr(of_problem, "QUICK", 0.0)
+    rows = np.arange(300)[:, np.newaxis] % [3, 2]
+    problem = make_problem(lambda X: X[:, 0] * 1.0, rows, None, None, "auto")
+    response = Costs(of_value=of_value / 3 * TIMES_DRAWN)
+    monkeypatch.setattr(problem, "response", lambda features: response)
+    features = [Feature("x0", (0,)), Feature("x1", (1,))]
+    request = Request("all", [None], [])
+    assert problem.curves_are_cheap(features, request) == cheap
+    # 302 values against 64 + 2 quantiles
+    many = np.column_stack([np.arange(300), np.arange(300) % 2])
+    problem = make_problem(lambda X: X[:, 0] * 1.0, many, None, None, "auto")
+    monkeypatch.setattr(problem, "response", lambda features: response)
+    assert problem.curves_are_cheap(features, request) == cheap
+    monkeypatch.setattr(response, "of_value", 65 / 303 * TIMES_DRAWN)
+    assert problem.curves_are_cheap(features, request)
+    monkeypatch.setattr(response, "of_value", 67 / 301 * TIMES_DRAWN)
+    assert not problem.curves_are_cheap(features, request)
+    monkeypatch.setattr(of_problem, "QUICK", 1e9)
+    assert problem.curves_are_cheap(features, request)
+
+
+@pytest.mark.parametrize(("n_rows", "cheap"), [(64, True), (65, False)])
+def test_curves_of_a_black_box_are_cheap_up_to_64_values(n_rows, cheap):
+    """As many as there would be quantiles."""
+    rows = np.arange(float(n_rows))[:, np.newaxis]
+    problem = make_problem(lambda X: X[:, 0], rows, None, None, "auto")
+    request = Request("all", [None], [])
+    assert problem.curves_are_cheap([Feature("x0", (0,))], request) == cheap

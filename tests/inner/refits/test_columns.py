@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skvarimp._refits.columns import Seen, Unknown, _side_by_side
+from skvarimp._refits.columns import Seen, Unknown, _check_grids, _side_by_side
 
 NAMES = list("abcdef")
 # the third is gone, the fifth is there twice
@@ -108,3 +108,24 @@ def test_outputs_whose_names_are_not_known():
     assert _side_by_side([("one", ONE), ("other", nameless)], True) == Seen(
         5, [0, 0, 1, 2, 4, 3], None, None
     )
+
+
+SEARCHED = [
+    {"model__categorical_features": [[0], [1]]},
+    [{"alpha": [1.0]}, {"a__b__monotonic_cst": [[0, 1], None]}],
+    {"categorical_features": ["from_dtype", ["b"]]},
+]
+
+
+@pytest.mark.parametrize("grids", SEARCHED, ids=str)
+def test_searches_among_columns_cannot_be_renumbered(grids):
+    """Of a step's or of the model's own parameter, in any of several grids."""
+    with pytest.raises(Unknown, match="candidates of"):
+        _check_grids(grids)
+
+
+def test_searches_of_other_parameters_stay():
+    """Also of one that lists columns, where no candidate does."""
+    _check_grids({"alpha": [1.0, 2.0], "model__hidden_layer_sizes": [(3,), (4,)]})
+    _check_grids([{"categorical_features": ["from_dtype", None]}])
+    _check_grids({"max_depth": 3})
