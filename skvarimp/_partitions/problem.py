@@ -213,21 +213,19 @@ def _deviations(problem, response, features, requests):
     n, random = len(problem.weights), np.random.default_rng(0)
     rows = np.sort(random.choice(n, min(n, MOVED_ROWS), replace=False))
     certain = problem.partitions.certain
-    drawn = np.flatnonzero(~certain)
-    size = round(len(drawn) / (2.0 - problem.partitions.share))
-
-    def importances(times):
+    drawn, likelihood = np.flatnonzero(~certain), 1.0 / (2.0 - problem.partitions.share)
+    samples = [np.ones(n)]  # how often each donor counts: first, all of them
+    for _ in range(N_SAMPLES):
+        times = np.where(certain, likelihood, 0.0)
+        chosen = random.choice(drawn, round(likelihood * len(drawn)), replace=False)
+        times[chosen] = 1.0
+        samples.append(times)
+    importances = []
+    for times in samples:
         chances = times * problem.weights
         found = _moved(problem, response, features, requests, chances, rows)
-        return [outcome.importances for outcome in found]
-
-    samples = []
-    for _ in range(N_SAMPLES):
-        times = np.where(certain, size / len(drawn), 0.0)
-        times[random.choice(drawn, size, replace=False)] = 1.0
-        samples.append(importances(times))
-    every = importances(1.0)
-    return [np.stack(of_one) - of_all for *of_one, of_all in zip(*samples, every)]
+        importances.append([outcome.importances for outcome in found])
+    return [np.stack(of_one) - of_all for of_all, *of_one in zip(*importances)]
 
 
 def _walk_of_part(part, model, donors, asks_model, features, requests):

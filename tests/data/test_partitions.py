@@ -484,6 +484,20 @@ def test_the_scale_is_that_of_all_rows(few_donors, numbers):
     assert loss.baseline_ == pytest.approx(expected.baseline_, rel=1e-12)
 
 
+@pytest.mark.parametrize("measure", MEASURES[0:9:2], ids=str)
+def test_few_rows_of_many_have_weight(measure, few_donors, numbers):
+    """All of these are donors, each for certain: no sample adds to the errors."""
+    X, y, _ = numbers
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, y)
+    weight = np.where(np.arange(len(X)) % 40, 0.0, 2.0)
+    expected = clone(measure).fit(model, X, y, sample_weight=weight)
+    rows, target, weights = map(in_parts, (X, y, weight))
+    found = clone(measure).fit(model, rows, target, sample_weight=weights)
+    for name in ("importances_", "standard_errors_"):
+        one, other = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
 def test_curves_are_means_over_all_rows(few_donors, numbers):
     """At the values of the donors; the statistic follows from them."""
     X, y, weight = numbers
