@@ -53,12 +53,11 @@ class Partition:
     groups: np.ndarray | None
 
     @classmethod
-    def read(cls, number, names, values):
+    def read(cls, number, X, y=None, sample_weight=None, groups=None):
         """Check what Dask hands over: X, and what was given for its rows."""
-        given = dict(zip(names, values))
-        table, y, groups = as_table(given["X"]), given.get("y"), given.get("groups")
+        table = as_table(X)
         check_length(y, table.n_samples)
-        weights = check_weights(given.get("sample_weight"), table.n_samples)
+        weights = check_weights(sample_weight, table.n_samples)
         if groups is not None:
             groups = check_labels(groups, table.n_samples, "groups")
         return cls(number, table, y, weights, groups)
@@ -114,18 +113,10 @@ class Partitions:
     def __init__(self, X, y, sample_weight, groups, feature_names=None, with_ends=True):
         import dask
 
-        given = {"y": y, "sample_weight": sample_weight, "groups": groups}
-        for name, values in given.items():
-            if values is not None and not in_partitions(values):
-                raise TypeError(
-                    f"`{name}` must be a Dask collection with the partitions of X, got "
-                    f"{type(values).__name__}. Make it a column of X's source, or "
-                    "use dask.array.from_array with X's chunks."
-                )
-        present = {"X": X} | {k: v for k, v in given.items() if v is not None}
-        parts = enumerate(_together(present))
-        names = list(present)
-        self.delayed = [dask.delayed((number, names, part)) for number, part in parts]
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "groups": groups}
+        given = {name: values for name, values in given.items() if values is not None}
+        parts = enumerate(_together(given))
+        self.delayed = [dask.delayed((k, list(given), part)) for k, part in parts]
         # certain donors, such as the ends of columns, are at most a tenth of all
         most_columns = MOST_DONORS // 20 if with_ends else 0
         sizes = self.passed(_counted, most_columns, every=True).values()
@@ -167,10 +158,10 @@ class Partitions:
         given = [measure.get_params(deep=False) for measure in measures]
         weightless = any(g.get(k) is not None for g in given for k in WEIGHTLESS)
         rows = cls(X, y, sample_weight, groups, feature_names, not weightless)
-        for measure in measures:
+        for measure, asked in zip(measures, given):
             measure._n_samples, measure._weighted = rows.n_rows, rows.weighted
             if rows.sampled:
-                rows.check(measure)
+                rows.check(asked)
         X = rows if rows.sampled else rows.table
         return X, rows.y, rows.sample_weight, rows.groups
 
@@ -188,9 +179,8 @@ class Partitions:
         """What gives standard errors of all rows from influences of the donors."""
         return partial(whole_errors, units=units, share=self.share)
 
-    def check(self, measure):
-        """Raise where a measure asks for what single rows, or all of them, give."""
-        asked = measure.get_params(deep=False)
+    def check(self, asked):
+        """Raise where parameters ask for what single rows, or all of them, give."""
         if asked.get("keep_rows"):
             self.refuse("keep_rows=True", "leave it out")
         if asked.get("max_evaluations") is not None:
@@ -226,12 +216,11 @@ def _serves(measure):
 def _on_part(function, every, gathered, *arguments):
     """function(part, *arguments) of what Dask hands over; None without such rows."""
     try:
-        part = Partition.read(*gathered)
+        part = Partition.read(number, **dict(zip(names, values)))
         part = part if every else part.some(np.flatnonzero(part.weights))
         return function(part, *arguments) if every or len(part.weights) else None
     except Exception as error:
-        message = error.args[0] if error.args else ""
-        error.args = (f"Partition {gathered[0]} of X: {message}", *error.args[1:])
+        error.add_note(f"This comes from partition {number} of X.")
         raise
 
 
@@ -246,6 +235,7 @@ def _counted(part, most_columns):
             columns = range(table.n_columns)
             few = [few_values(table, j) for j in columns]
             values = chosen_values(table, columns, few)
+    number, names, values = gathered
     return {part.number: (n_rows, len(rows), part.weights.sum(), schema, values)}
 
 
@@ -288,11 +278,18 @@ def _joined(values):
 
 def _together(collections):
     """The partitions: what the collections hold for each, in their order."""
-    parts = {name: _delayed(v, collections["X"]) for name, v in collections.items()}
-    for name, of_name in parts.items():
-        if len(of_name) != len(parts["X"]):
+    parts = {}
+    for name, values in collections.items():
+        if not in_partitions(values):
+            raise TypeError(
+                f"`{name}` must be a Dask collection with the partitions of X, got "
+                f"{type(values).__name__}. Make it a column of X's source, or "
+                "use dask.array.from_array with X's chunks."
+            )
+        own = parts[name] = _delayed(values, collections["X"])
+        if len(own) != len(parts["X"]):
             raise ValueError(
-                f"`{name}` has {len(of_name)} partitions, but X has {len(parts['X'])}. "
+                f"`{name}` has {len(own)} partitions, but X has {len(parts['X'])}. "
                 "Repartition one of them, so that their rows belong together."
             )
     if any(hasattr(values, "rechunk") for values in collections.values()):

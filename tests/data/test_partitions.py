@@ -875,10 +875,10 @@ def test_bad_rows_are_named(few_donors, numbers):
     for row, number in ((others[0], 0), (others[-1], 3)):
         bad = X.copy()
         bad[row, 2] = np.nan
-        with pytest.raises(ValueError, match=rf"(?s)Partition {number} of X: .*NaN"):
+        with pytest.raises(ValueError, match=rf"(?s)NaN.*partition {number} of X"):
             measure.fit(model, in_parts(bad))
     weight = np.where(np.arange(len(X)) == 100, -1.0, weight)
-    with pytest.raises(ValueError, match=r"Partition 1 of X: .*non-negative"):
+    with pytest.raises(ValueError, match=r"(?s)non-negative.*partition 1 of X"):
         measure.fit(model, in_parts(X), sample_weight=in_parts(weight))
 
 
@@ -895,7 +895,7 @@ def test_targets_must_be_partitioned_alike(numbers):
     with pytest.raises(ValueError, match="has 2 partitions, but X has 5"):
         measure.fit(model, in_parts(pd.DataFrame(X)), da.from_array(y, chunks=200))
     unlike = in_parts(pd.Series(y), [0, 50, 101, 102, 240, 400])
-    with pytest.raises(ValueError, match=r"Partition \d of X: y has \d+ rows"):
+    with pytest.raises(ValueError, match=r"(?s)y has \d+ rows.*partition \d of X"):
         measure.fit(model, in_parts(pd.DataFrame(X)), unlike)
     recut = measure.fit(model, in_parts(X), da.from_array(y, chunks=150))
     expected = clone(measure).fit(model, X, y)
@@ -912,6 +912,7 @@ def test_a_missing_y_is_no_fault_of_a_partition(measure, numbers):
         with pytest.raises(ValueError, match=r"\by\b") as caught:
             clone(measure).fit(model, rows)
         messages.append(str(caught.value))
+        assert not hasattr(caught.value, "__notes__")
     assert messages[0] == messages[1]
 
 
