@@ -6,12 +6,12 @@ from skvarimp._running.guards import no_overflow
 from skvarimp._running.tasks import Shared
 
 
-def sent(*values):
-    """A task that holds values for all partitions, on a cluster in its memory."""
+def sent(value):
+    """A task that holds a value for all partitions, on a cluster in its memory."""
     import dask
 
     with _large_tasks():
-        (task,) = dask.persist(dask.delayed(Shared(*values), pure=False))
+        (task,) = dask.persist(dask.delayed(Shared(value), pure=False))
     return task
 
 
@@ -30,15 +30,15 @@ def passed_over(items, function, *arguments):
         Returns None where there is nothing to do, which may not be so everywhere; else
         what `merged` takes.
     *arguments : object
-        The first ones may be what `sent` returns, in place of the value.
+        Each may be what `sent` returns, in place of the value.
     """
     import dask
     import dask.bag
 
-    there = [one for one in arguments if dask.is_dask_collection(one)]
-    shared = sent(function, arguments[len(there) :])
+    every = function, *arguments
+    shared = [one if dask.is_dask_collection(one) else sent(one) for one in every]
     run = dask.delayed(_run, pure=False)
-    results = dask.bag.from_delayed([run(item, shared, *there) for item in items])
+    results = dask.bag.from_delayed([run(item, *shared) for item in items])
     with _large_tasks():
         return results.fold(merged).to_delayed(optimize_graph=False).compute()
 
@@ -64,9 +64,8 @@ def _large_tasks():
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
-def _run(item, shared, *there):
-    function, arguments = shared.parts()
-    there = [one.parts()[0] for one in there]
-    with shared.settings(), no_overflow():
-        result = function(item, *there, *arguments)
+def _run(item, *shared):
+    function, *arguments = [value for one in shared for value in one.parts()]
+    with shared[0].settings(), no_overflow():
+        result = function(item, *arguments)
     return [] if result is None else [result]
