@@ -26,7 +26,7 @@ def whole_errors(influences, units, share):
         Of these rows.
     share : float
     """
-    alone = Units(len(units.weights), units.weights).error(influences)
+    alone = Units.of(units.weights).error(influences)
     error = units.error(influences)
     # rows of one group: pairs of the sample stand for 1 / share^2 times as many pairs
     # of weights that are share times as large

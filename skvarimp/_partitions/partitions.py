@@ -11,17 +11,19 @@ from skvarimp._data.table import as_table, in_partitions, rows_of_target, stacke
 from skvarimp._data.validation import (
     check_labels,
     check_length,
+    check_target,
     check_two_rows,
     check_weights,
 )
 from skvarimp._measures.firm.firm import FIRMImportance
 from skvarimp._measures.impurity.impurity import ImpurityImportance
+from skvarimp._measures.impurity.readers import each_ensemble
+from skvarimp._measures.impurity.rows import rows_in_trees
 from skvarimp._measures.problem import make_problem
 from skvarimp._measures.response_importance import ResponseImportance
 from skvarimp._partitions.errors import whole_errors
 from skvarimp._partitions.passes import passed_over, sent
 from skvarimp._partitions.problem import PartitionedProblem
-from skvarimp._partitions.trees import sums_of_all
 from skvarimp._partitions.values import certain_rows, chosen_values, few_values
 from skvarimp._response.losses import asks_for_groups
 
@@ -62,6 +64,11 @@ class Partition:
             groups = check_labels(groups, table.n_samples, "groups")
         return cls(number, table, y, weights, groups)
 
+    @property
+    def target(self):
+        """The targets as an array, or None; checked where they are asked for."""
+        return check_target(self.y, len(self.weights), structured=True)
+
     def some(self, rows):
         """Some of the rows."""
         if len(rows) == len(self.weights):
@@ -95,8 +102,8 @@ class Partitions:
     sampled : bool
         Whether the donors are not all rows.
     table : Table
-        The donors: all rows, or `MOST_DONORS` of positive weight, some of which are
-        certain, the others as likely as each other.
+        The donors: all rows, or about `MOST_DONORS` of positive weight, some of which
+        are certain, the others as likely as each other.
     weighted : bool
         Whether the given weights differ.
     share : float
@@ -119,7 +126,7 @@ class Partitions:
         self.delayed = [dask.delayed((k, list(given), part)) for k, part in parts]
         # certain donors, such as the ends of columns, are at most a tenth of all
         most_columns = MOST_DONORS // 20 if with_ends else 0
-        sizes = self.passed(_counted, most_columns, every=True).values()
+        sizes = self.passed(_counted, most_columns, every=True)
         n_given, counts, weights, schemas, values = zip(*sizes)
         self.n_rows, self.weight = sum(counts), sum(weights)
         check_two_rows(sum(n_given), self.n_rows, sample_weight is not None)
@@ -128,18 +135,20 @@ class Partitions:
         starts = np.cumsum(counts) - counts
         if self.sampled:
             certain = certain_rows(values, starts)[: MOST_DONORS // 10]
-            rows, likelihood = _drawn(self.n_rows, certain)
-        parts = self.passed(_donors, rows, starts, every=not self.sampled).values()
-        table = stacked([part.table for part in parts])
-        self.table = as_table(table.native, feature_names)
-        self.share = table.n_samples / self.n_rows
-        self.note = f"; {table.n_samples} of {self.n_rows} rows as donors"
+            n_drawn = min(MOST_DONORS - len(certain), self.n_rows)
+            # the same rows whatever the partitions; numbers must not vary between runs
+            drawn = np.random.default_rng(0).choice(self.n_rows, n_drawn, replace=False)
+            rows = np.union1d(certain, drawn)
+        parts = self.passed(_donors, rows, starts, every=not self.sampled)
+        self.table = as_table(stacked([part.table for part in parts]), feature_names)
+        self.share = self.table.n_samples / self.n_rows
+        self.note = f"; {self.table.n_samples} of {self.n_rows} rows as donors"
         of_rows = zip(*[(part.y, part.groups, part.weights) for part in parts])
         self.y, self.groups, weights = map(_joined, of_rows)
         self.sample_weight = None if sample_weight is None else weights
         self.weighted = bool(np.ptp(weights[weights > 0]) > 0)
         if self.sampled:
-            self.certain = np.isin(rows, certain)
+            self.certain, likelihood = np.isin(rows, certain), n_drawn / self.n_rows
             self.sample_weight = np.where(self.certain, likelihood, 1.0) * weights
 
     @classmethod
@@ -165,8 +174,6 @@ class Partitions:
         X = rows if rows.sampled else rows.table
         return X, rows.y, rows.sample_weight, rows.groups
 
-    sums_in_trees = sums_of_all
-
     def problem(self, estimator, response_method):
         """The `Problem` of a model."""
         rows = self.table, self.y, self.sample_weight
@@ -174,6 +181,20 @@ class Partitions:
         # it knows its outputs by now, and any clusters that it does not list itself
         model = sent(donors.model)
         return PartitionedProblem(**vars(donors), partitions=self, sent_model=model)
+
+    def sums_in_trees(self, estimator, donors):
+        """The sums over all rows that decreases of the loss follow from.
+
+        Parameters
+        ----------
+        estimator : estimator
+        donors : list of RowsInTrees
+            In each of the model's ensembles.
+        """
+        if any(r.loss is not None and not r.loss.takes_single_rows for r in donors):
+            what = f"The loss of {type(estimator).__name__}, which depends on all rows,"
+            self.refuse(what, "use PermutationImportance")
+        return self.passed(_sums_in_trees, estimator)
 
     def error_by(self, units):
         """What gives standard errors of all rows from influences of the donors."""
@@ -215,6 +236,7 @@ def _serves(measure):
 
 def _on_part(function, every, gathered, *arguments):
     """function(part, *arguments) of what Dask hands over; None without such rows."""
+    number, names, values = gathered
     try:
         part = Partition.read(number, **dict(zip(names, values)))
         part = part if every else part.some(np.flatnonzero(part.weights))
@@ -235,18 +257,7 @@ def _counted(part, most_columns):
             columns = range(table.n_columns)
             few = [few_values(table, j) for j in columns]
             values = chosen_values(table, columns, few)
-    number, names, values = gathered
-    return {part.number: (n_rows, len(rows), part.weights.sum(), schema, values)}
-
-
-def _drawn(n_rows, certain):
-    """Numbers of the donors: certain ones and others, and how likely others were."""
-    n_certain, n_donors = len(certain), min(MOST_DONORS, n_rows)
-    n_others, n_drawn = n_rows - n_certain, n_donors - n_certain
-    # the same rows whatever the partitions; numbers must not vary between runs
-    drawn = np.random.default_rng(0).choice(n_others, n_drawn, replace=False)
-    drawn += np.searchsorted(certain - np.arange(n_certain), drawn, side="right")
-    return np.sort(np.append(certain, drawn)), n_drawn / n_others if n_others else 1.0
+    return [(n_rows, len(rows), part.weights.sum(), schema, values)]
 
 
 def _donors(part, rows, starts):
@@ -262,7 +273,12 @@ def _donors(part, rows, starts):
     if rows is not None:
         own = rows - starts[part.number]
         part = part.some(own[(own >= 0) & (own < len(part.weights))])
-    return {part.number: part} if len(part.weights) else None
+    return [part] if len(part.weights) else None
+
+
+def _sums_in_trees(part, estimator):
+    every, weights = each_ensemble(estimator, part.target), part.weights
+    return tuple(rows_in_trees(one, part.table, y, weights).sums() for one, y in every)
 
 
 def _joined(values):

@@ -44,12 +44,10 @@ def passed_over(items, function, *arguments):
 
 
 def merged(first, second):
-    """Join dictionaries, which share no key; add all else. None stays None."""
-    if isinstance(first, dict):
-        return first | second
-    if isinstance(first, tuple | list):
-        return type(first)(map(merged, first, second))
-    return None if first is None else first + second
+    """Join lists; of tuples merge what stands at the same place; add all else."""
+    if isinstance(first, tuple):
+        return tuple(map(merged, first, second))
+    return first + second
 
 
 def _large_tasks():

@@ -13,7 +13,6 @@ import numpy as np
 
 from skvarimp._data.statistics import Units, divided
 from skvarimp._data.table import stacked
-from skvarimp._data.validation import check_target
 from skvarimp._measures.problem import Problem, compared_with
 from skvarimp._partitions.errors import extend_errors
 from skvarimp._partitions.values import between, masses, up_to_next
@@ -72,7 +71,7 @@ class PartitionedProblem(Problem):
         bins = [_edges(values) for values, _ in super().targets]
         sums, ends = self._passed(_binned, bins)
         targets = []
-        for edges, (weights, above), *more in zip(bins, sums, *ends.values()):
+        for edges, (weights, above), *more in zip(bins, sums, *ends):
             values = np.concatenate([edges + divided(above, weights), *more])
             weights = np.pad(weights / weights.sum(), (0, len(values) - len(edges)))
             targets.append((values, weights))
@@ -91,7 +90,7 @@ class PartitionedProblem(Problem):
             bounds.append(move.donors[[np.maximum(ends - 1, 0), ends]])
         rows = np.unique(np.concatenate(bounds, axis=1))
         known, bounds = table.take(rows), [np.searchsorted(rows, b) for b in bounds]
-        found = self.partitions.passed(between, known, columns, bounds).values()
+        found = self.partitions.passed(between, known, columns, bounds)
         table = stacked([table, *(values for values, _ in found)])
         further = np.hstack([of_values for _, of_values in found])
         for j, of_donors, own in zip(columns, weights, further):
@@ -237,15 +236,14 @@ def _walk_of_part(part, model, donors, asks_model, features, requests):
     kept = np.ones(len(weights), dtype=bool)
     both = Problem(table, model, None, weights, 2.0, base, kept)
     if donors.y is not None:
-        target = check_target(part.y, n_rows, structured=True)
-        both.y = np.concatenate([donors.y, target])
+        both.y = np.concatenate([donors.y, part.target])
     response = both.drawing() if asks_model else both.response(features)
     chances, rows = np.pad(donors.weights, (0, n_rows)), np.arange(len(weights))
     found = _moved(both, response, features, requests, chances, rows[-n_rows:])
-    return [
-        (weight * one.importances, [weight * curve for curve in one.curves or []])
+    return tuple(
+        (weight * one.importances, tuple(weight * curve for curve in one.curves or ()))
         for one in found
-    ]
+    )
 
 
 def _moments(part, model, level):
@@ -256,8 +254,7 @@ def _moments(part, model, level):
 
 def _loss(part, model, loss):
     """Weighted sum of the losses of the unmoved rows."""
-    y = check_target(part.y, len(part.weights), structured=True)
-    return part.weights @ loss_of_rows(loss, y, model.unmoved(part.table))
+    return part.weights @ loss_of_rows(loss, part.target, model.unmoved(part.table))
 
 
 def _edges(targets):
@@ -280,8 +277,7 @@ def _binned(part, model, bins):
     bins : list of ndarray of shape (n_bins,)
         The edges of each output's bins.
     """
-    target = partial(check_target, part.y, len(part.weights))
-    compared = compared_with(model, target, model.unmoved(part.table))
+    compared = compared_with(model, lambda: part.target, model.unmoved(part.table))
     sums = []
     for values, edges in zip(compared, bins):
         bin_of_row = np.searchsorted(edges[1:], values, side="right")
@@ -289,4 +285,4 @@ def _binned(part, model, bins):
         both = [np.bincount(bin_of_row, w, len(edges)) for w in (part.weights, above)]
         sums.append(np.array(both))
     ends = np.stack([compared.min(axis=1), compared.max(axis=1)], axis=1)
-    return sums, {part.number: ends}
+    return tuple(sums), [ends]

@@ -112,9 +112,8 @@ def between(part, table, columns, bounds):
 
     Returns
     -------
-    dict
-        Number of the partition -> such values, as of `chosen_values`, and the rows'
-        weights, (n_columns, n_chosen).
+    list of (Table, ndarray of shape (n_columns, n_chosen))
+        Of this partition: such values, as of `chosen_values`, and the rows' weights.
     """
     n, both = table.n_samples, stacked([table, part.table])
     weights, rows = np.append(np.zeros(n), part.weights), []
@@ -124,4 +123,4 @@ def between(part, table, columns, bounds):
         n_ended = np.searchsorted(codes[upper], codes, side="right")
         rows.append(np.flatnonzero(n_begun > n_ended))
     values, rows = chosen_values(both, columns, rows)
-    return {part.number: (values, weights[rows])}
+    return [(values, weights[rows])]

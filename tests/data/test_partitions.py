@@ -361,11 +361,11 @@ def drawn_donors(X, weight, with_ends=True):
     values = [rows if len(rows) <= 100 else rows[[0, -1]] for rows in values]
     certain = np.unique(np.concatenate(values))
     assert len(certain) <= N_DONORS // 10
-    others, n_others = np.delete(np.arange(len(X)), certain), N_DONORS - len(certain)
-    # without replacement
-    drawn = np.random.default_rng(0).choice(len(others), n_others, replace=False)
-    rows = np.sort(np.append(certain, others[drawn]))
-    likelihood = np.where(np.isin(rows, certain), n_others / len(others), 1.0)
+    n_drawn = N_DONORS - len(certain)
+    # without replacement, some certain ones among them
+    drawn = np.random.default_rng(0).choice(len(X), n_drawn, replace=False)
+    rows = np.union1d(certain, drawn)
+    likelihood = np.where(np.isin(rows, certain), n_drawn / len(X), 1.0)
     return rows, likelihood * weight[rows]
 
 
@@ -380,7 +380,7 @@ def literal_means(X, y, weight):
     pairs, observed, gained = np.zeros((3, p))
     for j in range(p):
         for i in range(n):
-            moved = np.repeat(X[i : i + 1], N_DONORS, axis=0)
+            moved = np.repeat(X[i : i + 1], len(donors), axis=0)
             moved[:, j] = X[donors, j]
             unmoved, curve = one_output(X[i : i + 1]), one_output(moved)
             gaps = np.abs(curve - curve[:, np.newaxis])
@@ -401,7 +401,7 @@ def test_all_rows_move_to_the_values_of_donors(few_donors, numbers):
         SensitivityImportance(contrast="observed", **options),
         PermutationImportance(**options),
     )
-    literal = literal_means(X, y, weight)
+    literal, n_donors = literal_means(X, y, weight), len(drawn_donors(X, weight)[0])
     for cuts in ([0, 100, 101, 101, 240, len(X)], [0, 17, len(X)]):
         rows, target, weights = (in_parts(v, cuts) for v in (X, y, weight))
         for measure, expected in zip(measures, literal):
@@ -410,7 +410,7 @@ def test_all_rows_move_to_the_values_of_donors(few_donors, numbers):
             np.testing.assert_allclose(
                 found.importances_, expected, rtol=0, atol=1e-11 * size
             )
-            assert f"{N_DONORS} of {len(X)} rows" in found.response_path_
+            assert f"{n_donors} of {len(X)} rows" in found.response_path_
             assert f"on {len(X)} weighted rows" in found.result_.summary()
 
 
