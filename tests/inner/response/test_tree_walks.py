@@ -127,6 +127,39 @@ def test_sizes_of_blocks_change_nothing(name, monkeypatch):
         )
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_rows_that_reach_too_many_leaves_go_down_in_parts(together, monkeypatch):
+    """The same leaves of the same rows, which come in their order."""
+    model, X, _ = fitted("forest")
+    response = fast_response(Model(model), as_table(X))
+    table, codes = response.trees, response.codes.rows(as_table(X))
+    trees, moving = np.arange(len(table.roots)), np.ones(len(table.columns), bool)
+
+    def reached():
+        parts, found = [], []
+        for part, descent, path, leaf, edge in curves.descents(
+            table, codes, trees, moving, len(X), together
+        ):
+            parts.append(part)
+            tree, row = np.divmod(path, descent.n_rows)
+            found += zip(tree, part.start + row, leaf, edge)
+        return parts, sorted(found)
+
+    whole, expected = reached()
+    assert whole == [slice(0, len(X))]
+    monkeypatch.setattr(curves, "BLOCK", len(expected) // 5)
+    parts, found = reached()
+    assert len(parts) > 5
+    ends = [part.stop for part in parts]
+    assert [part.start for part in parts] == [0, *ends[:-1]]
+    assert ends[-1] == len(X)
+    assert found == expected
+    monkeypatch.setattr(curves, "BLOCK", 1)  # single rows are not split
+    parts, found = reached()
+    assert [part.stop - part.start for part in parts] == [1] * len(X)
+    assert found == expected
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_workers_change_nothing(backend, monkeypatch):
     """Row chunks go to workers and come back to the same numbers."""
