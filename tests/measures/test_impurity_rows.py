@@ -174,6 +174,17 @@ def test_out_of_bag(name, engine):
     close(imp.importances_, averaged(trees, X[OLD], target[OLD], outside))
 
 
+def test_trees_that_drew_every_row_do_not_count(engine):
+    """Of so few rows some trees have drawn all; the mean is over the others."""
+    rows, y = np.nan_to_num(X[:5]), NUMBERS[:5]
+    model = BaggingRegressor(DecisionTreeRegressor(), 60, random_state=0).fit(rows, y)
+    outside = [np.setdiff1d(np.arange(5), drawn) for drawn in model.estimators_samples_]
+    assert min(map(len, outside)) == 0
+    trees = [of_sklearn(m.tree_, m.tree_.value[:, :, 0]) for m in model.estimators_]
+    imp = ImpurityImportance(rows="oob").fit(model, rows, y)
+    close(imp.importances_, averaged(trees, rows, y[:, np.newaxis], outside))
+
+
 BOOSTING = {
     "squares": (GradientBoostingRegressor(**FEW), NUMBERS, "squared"),
     "absolute": (

@@ -34,6 +34,7 @@ from skvarimp import (
     SobolImportance,
     compare_importances,
 )
+from skvarimp._data.table import Feature
 from skvarimp._running.memory import CALL_ROWS
 from skvarimp.exceptions import ImportanceWarning
 
@@ -633,3 +634,25 @@ def test_the_ranking_of_a_budget_is_nearly_the_exact_one(importance):
         assert model.rows <= 200_000
         assert model.calls < 200_000 / CALL_ROWS + 5
         assert spearmanr(exact[top], imp.importances_[top]).statistic > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "each", "more"),
+    [
+        ({}, 65 + 65 + 257, 0),
+        ({"pairs": [(0, 1), (0, 2)]}, 65 + 65 + 257 + 2 * 26**2, 0),
+        ({"curve_errors": True}, 65 + 65 + 257 + 3 * 51, 0),
+        ({"kind": "individual"}, 65 + 65 + 257, 100 * 3 * 51),
+    ],
+)
+def test_the_fewest_evaluations_of_curves(options, each, more):
+    """Of 20 rows at quantiles, of pairs at 25 values each, and of rows in a picture.
+
+    64 quantiles, 256 joint ones of a group, and a missing value on top.
+    """
+    measure = PartialDependenceImportance(**options)
+    features = [Feature("x0", (0,)), Feature("x1", (1,)), Feature("both", (2, 3))]
+    found = measure._least_evaluations(1000, features)
+    assert found == 1000 + 20 * each + more
+    few = 5 + 5 * each + min(more, 5 * 3 * 51)
+    assert measure._least_evaluations(5, features) == few
