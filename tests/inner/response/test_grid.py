@@ -454,3 +454,30 @@ def test_each_row_goes_with_the_bin_that_holds_it(n_missing):
     bins = np.where(np.isnan(x), 4, x // 15)
     assert np.array_equal(move.nearest, bins)
     np.testing.assert_array_equal(move.values[:4], [7.0, 22.0, 37.0, 52.0])
+
+
+@pytest.mark.parametrize("grid", [3, "deciles", [0.1, 0.7]])
+@pytest.mark.parametrize("kinds", [["null"], ["NaN", "null"]])
+def test_nulls_are_cells_with_their_own_chances(grid, kinds):
+    """Behind the known values, whose chances are those beside NaN."""
+    random = np.random.RandomState(0)
+    x, weights = random.rand(30), random.dirichlet(np.ones(30))
+    missing = np.repeat([0, 1, 2], [20, 7, 3]) % (len(kinds) + 1)
+    plain = np.where(missing, np.nan, x)[:, np.newaxis]
+    feature = Feature("x0", (0,))
+    expected = make_move(as_table(plain), weights, feature, grid)
+    values = [
+        None if kind and kinds[kind - 1] == "null" else np.nan if kind else float(v)
+        for v, kind in zip(x, missing)
+    ]
+    frame = pl.DataFrame({"x0": pl.Series(values, dtype=pl.Float64)})
+    move = make_move(as_table(frame), weights, feature, grid)
+    n = len(expected.values) - 1
+    assert np.isnan(expected.values).tolist() == [False] * n + [True]
+    np.testing.assert_array_equal(move.values[:n], expected.values[:n])
+    masses = [weights[missing == k + 1].sum() for k in range(len(kinds))]
+    np.testing.assert_allclose(move.probabilities[:n], expected.probabilities[:n])
+    np.testing.assert_allclose(np.sort(move.probabilities[n:]), np.sort(masses))
+    for donor, mass in zip(move.donors[n:, 0], move.probabilities[n:]):
+        assert mass == pytest.approx(masses[missing[donor] - 1], rel=1e-12)
+    assert (move.donors[:n] == -1).all()
