@@ -32,9 +32,10 @@ ROOMS = ("_measures", "_response", "_comparing", "_refits")
 OTHERS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Add: ast.Sub}
 OTHERS |= {other: operator for operator, other in OTHERS.items()}
 SIZES = r"CACHE|(BLOCK|HELD)\b|numbers_at_once|working_bytes|MOST_VALUES|ROWS_OF_LEAF"
-SIZES = re.compile(SIZES + "|NODES_A_CELL|TYPICAL_NODES")
+SIZES = re.compile(SIZES + "|NODES_A_CELL|TYPICAL_NODES|LEAST_CELLS|GUESSES|visits_of")
 OF_SPEED = re.compile("cost|fastest|memory|guess")
-SYMMETRIC = re.compile("(max|min|imum|array_equal|union1d|clip|multiply|swapaxes)$")
+SYMMETRIC = "max|min|imum|array_equal|union1d|clip|multiply|swapaxes|any_close"
+SYMMETRIC = re.compile(f"({SYMMETRIC})$")
 
 
 def places(node):
