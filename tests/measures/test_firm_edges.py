@@ -243,3 +243,7 @@ def test_callbacks_of_the_closed_form():
     imp.set_callbacks(recorder).fit(model, X)
     assert recorder.steps == recorder.max_subtasks == 3
     np.testing.assert_array_equal(imp.standard_errors_, complete.standard_errors_)
+    recorder = Recorder()
+    shrunk = FIRMImportance(method="gaussian", covariance="ledoit_wolf")
+    shrunk.set_callbacks(recorder).fit(model, X)
+    assert recorder.steps == recorder.max_subtasks == 1  # there are no errors to find

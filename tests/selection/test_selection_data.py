@@ -10,7 +10,8 @@ from selection_data import X, Y, assert_rule
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, SGDRegressor
+from sklearn.exceptions import DataConversionWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression, SGDRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -143,3 +144,16 @@ def test_memory_of_narrowing_data(form, model, importance):
     if importance is DRAWS:
         own = 8 * n * (3 * BLOCK_ROWS + 5 * DONOR_BINS)
     assert peak <= 2.0 * size + own
+
+
+def test_a_column_of_numbers_is_taken_for_numbers():
+    """As scikit-learn does, which says so."""
+    random = np.random.RandomState(0)
+    X = random.randn(40, 3)
+    y = X[:, 0] + 0.1 * random.randn(40)
+    expected = BackwardEliminationSelector(LinearRegression()).fit(X, y)
+    selector = BackwardEliminationSelector(LinearRegression())
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        selector.fit(X, y[:, np.newaxis])
+    assert selector.estimator_.coef_.shape == expected.estimator_.coef_.shape
+    np.testing.assert_array_equal(selector.support_, expected.support_)
