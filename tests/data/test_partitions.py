@@ -1089,6 +1089,15 @@ def test_the_model_is_sent_once(client, few_donors, numbers):
     assert [after[worker] - before[worker] for worker in before] == [1, 1]
 
 
+def test_bad_rows_on_a_worker_are_named(client, numbers):
+    """What is said of the partition comes back with the error."""
+    X, _, weight = numbers
+    weight = np.where(np.arange(len(X)) == 100, -1.0, weight)
+    measure = SensitivityImportance(scale=None)
+    with pytest.raises(ValueError, match=r"(?s)non-negative.*partition 1 of X"):
+        measure.fit(one_output, in_parts(X), sample_weight=in_parts(weight))
+
+
 class Deadly:
     """A model that kills the worker it runs on, once."""
 
