@@ -119,12 +119,14 @@ def test_noise_identifiers_are_not_significant(k):
     assert np.mean(found) <= 0.07
 
 
+@pytest.mark.parametrize("n_alone", [0, 1, 3])
 @pytest.mark.parametrize("standardize", [False, True])
-def test_the_error_of_conditional_means_by_leaving_rows_out(standardize):
+def test_the_error_of_conditional_means_by_leaving_rows_out(standardize, n_alone):
     """Against literal estimates without each row."""
     random = np.random.default_rng(1)
     x = random.integers(0, 12, 40)
-    x[:3] = [20, 21, 22]  # groups of one row
+    x[:n_alone] = [20, 21, 22][:n_alone]  # groups of one row
+    x[-2:] = 30  # a group of two
     s = random.standard_normal(40) + 0.5 * x
     imp = FIRMImportance(method="conditional_mean", n_bins=50, standardize=standardize)
     imp.fit(None, x[:, np.newaxis], s)
