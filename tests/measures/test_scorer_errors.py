@@ -127,6 +127,30 @@ def test_errors_are_those_of_rows_written_out(scoring, model, y, score, method, 
     assert abs(found**2 - expected**2) < rounding * max(1.0, found)
 
 
+def test_errors_of_drawing_are_those_of_pairs_of_data_sets():
+    """Two donors of each stratum: half of their difference, as a mean over strata."""
+    imp = PermutationImportance(
+        scoring="r2", n_draws=6, features=[0], random_state=3
+    ).fit(FOREST, X, Y)
+    n, lost = len(Y), np.empty((2, 3))
+    (seed,) = np.random.RandomState(3).randint(2**32, size=1, dtype=np.uint32)
+    points = np.random.default_rng(int(seed)).random((n, 6))
+    turns = np.tile(np.arange(3), (n, 1))
+    turns = np.random.default_rng([seed, 3]).permuted(turns, axis=1)
+    ascending = np.argsort(X[:, 0], kind="stable")
+    for half, turn in np.ndindex(2, 3):
+        stratum = turns[:, turn]
+        u = points[np.arange(n), 2 * stratum + half]
+        moved = X.copy()
+        moved[:, 0] = X[ascending[((stratum + u) / 3 * n).astype(int)], 0]
+        lost[half, turn] = plain_r2(Y, FOREST.predict(X))
+        lost[half, turn] -= plain_r2(Y, FOREST.predict(moved))
+    assert imp.importances_[0] == pytest.approx(lost.mean(), rel=1e-10)
+    variances = (lost[0] - lost[1]) ** 2 / 4  # of the mean of two
+    expected = np.sqrt(variances.sum()) / 3
+    assert imp.monte_carlo_errors_[0] == pytest.approx(expected, rel=1e-10)
+
+
 SEVERAL = np.column_stack([LABELS, np.median(Y) < Y]).astype(int)
 LABELLED = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, SEVERAL)
 COLUMNS = np.column_stack([Y, X[:, 0] * X[:, 1]])
