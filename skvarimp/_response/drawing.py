@@ -57,14 +57,14 @@ the mean weighted by p v: draws are among what the rows differ by. That holds wh
 rows count, (sum_i p[i] v[i]^2)^2 / sum_i p[i]^2 v[i]^4 of them: at least `COMMON_ROWS`.
 
 Few large parts of such a sum, of rare draws or special rows, are often missing from it.
-Draws that miss them give an estimate that is too small and looks precise. So to each of
-the two sums `FURTHER` parts as large as the largest one are added, as Agresti and Coull
-add two successes to a count ("Approximate is better than exact", The American
-Statistician 52, 1998). Where many rows matter alike, that changes next to nothing. In
-the sum of the N, a part is at least what jumps as high as those between the row's draws
-add on average, sum_r w[r] w[r + 1] (h(u[r + 1]) - h(u[r]))^2 / 6: no two draws may have
-been near one. It is taken times the root mean square of v in place of v[i], as the
-next such draw may be of a row of any weight.
+Draws that miss them give an estimate that is too small and looks precise. So parts as
+large as the largest one are added, as Agresti and Coull add two successes to a count
+("Approximate is better than exact", The American Statistician 52, 1998): `FURTHER` of
+draws, and `FURTHER_ROWS` of rows, whose numbers are more uneven. Where many rows matter
+alike, that changes next to nothing. In the sum of the N, a part is at least what jumps
+as high as those between the row's draws add on average, sum_r w[r] w[r + 1] (h(u[r +
+1]) - h(u[r]))^2 / 6: no two draws may have been near one. It is taken times the root
+mean square of v in place of v[i], as the next such draw may be of a row of any weight.
 """
 
 from dataclasses import dataclass
@@ -89,6 +89,7 @@ WITHIN = 1.1  # measured, as is the next: functions, trees and neighbours, of nu
 OWN = 3  # and levels; 2 if a draw differed within its stratum in proportion
 JUMPS = 6.0  # of the height 1 at a place by chance: W^2 / 6 is their part in N
 FURTHER = 2.0  # parts as large as the largest one, in errors of drawing
+FURTHER_ROWS = 4.0  # and of rows that are not drawn; measured
 DONOR_BINS = 2**13  # of neighbouring donors, whose mean contributions are averaged
 
 
@@ -594,7 +595,7 @@ class StrataDraws:
         factors = drawn * v**2
         squares = factors * found.noise
         single = drawn * v * root_mean_square(v) * found.jumps**2
-        noise = with_further(squares, np.maximum(squares, single))
+        noise = squares.sum() + FURTHER * max(squares.max(), single.max())
         if factors.sum() ** 2 >= COMMON_ROWS * (factors @ factors):
             noise = np.minimum(noise, left_out(means, v, 1.0 - drawn))
         error = np.sqrt(noise + left_out(means, v, drawn))
@@ -652,12 +653,8 @@ def left_out(numbers, shares, chances):
     missing, m = 1.0 - chances, len(shares)
     centre = divided(numbers @ (missing * shares), missing @ shares)
     squares = missing * (shares * (numbers - centre[..., np.newaxis])) ** 2
-    return m / max(m - 1, 1) * with_further(squares, squares)
-
-
-def with_further(squares, further):
-    """Sums (...) of squared parts (..., n_rows), with further ones; see the module."""
-    return squares.sum(axis=-1) + FURTHER * further.max(axis=-1, initial=0.0)
+    sums = squares.sum(axis=-1) + FURTHER_ROWS * squares.max(axis=-1, initial=0.0)
+    return m / max(m - 1, 1) * sums
 
 
 def rounded_down(values):

@@ -23,6 +23,7 @@ from skvarimp._response import contract
 from skvarimp._response.drawing import (
     COMMON_ROWS,
     FURTHER,
+    FURTHER_ROWS,
     OWN,
     WITHIN,
     DonorBins,
@@ -361,7 +362,7 @@ def test_errors_of_means_by_loops(kind, contrast, rows, alike):
     single = v * np.sqrt(np.mean(v**2)) * jumps
     total = v**2 @ noise + FURTHER * max(single.max(), (v**2 * noise).max())
     gaps = v**2 * (means - v @ means) ** 2
-    most = n / (n - 1) * (gaps.sum() + FURTHER * gaps.max())
+    most = n / (n - 1) * (gaps.sum() + FURTHER_ROWS * gaps.max())
     assert measure.importances_[0] == pytest.approx(v @ means, rel=1e-12)
     error = np.sqrt(min(total, most) if rows == "many" else total)
     assert measure.monte_carlo_errors_[0] == pytest.approx(error, rel=1e-9)
