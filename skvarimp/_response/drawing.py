@@ -61,10 +61,12 @@ Draws that miss them give an estimate that is too small and looks precise. So pa
 large as the largest one are added, as Agresti and Coull add two successes to a count
 ("Approximate is better than exact", The American Statistician 52, 1998): `FURTHER` of
 draws, and `FURTHER_ROWS` of rows, whose numbers are more uneven. Where many rows matter
-alike, that changes next to nothing. In the sum of the N, a part is at least what jumps
-as high as those between the row's draws add on average, sum_r w[r] w[r + 1] (h(u[r +
-1]) - h(u[r]))^2 / 6: no two draws may have been near one. It is taken times the root
-mean square of v in place of v[i], as the next such draw may be of a row of any weight.
+alike, that changes next to nothing.
+
+In the sum of the N, a part is at least what jumps as high as those between the row's
+draws add on average, sum_r w[r] w[r + 1] (h(u[r + 1]) - h(u[r]))^2 / 6: no two draws
+may have been near one. It is taken times the root mean square of v in place of v[i], as
+the next such draw may be of a row of any weight.
 """
 
 from dataclasses import dataclass
@@ -161,8 +163,8 @@ class StrataPoints:
     def common(self, values):
         """What functions of the rows have in common, (n_outputs, n_draws, n_rows).
 
-        It is fitted to each half of the rows for the other half, or where there are
-        many rows to every second one of the half, every third and so on.
+        It is fitted to each half of the rows for the other half. Of many rows, every
+        second, third or further one of a half is enough.
 
         Parameters
         ----------

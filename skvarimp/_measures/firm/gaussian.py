@@ -290,8 +290,9 @@ def group_direction(group, covariance, slopes):
     units = np.zeros((len(slopes), len(members)))
     units[members, np.arange(len(members))] = 1.0
     inner = covariance.product(units)[members]
+    # in standard deviations of the columns, whose units must decide nothing
     scales = np.sqrt(covariance.variances[members])[:, np.newaxis]
-    a = np.zeros_like(slopes)  # of correlations, as units must decide nothing
-    inner, slopes = inner / scales / scales.T, slopes[members] / scales
-    a[members] = np.linalg.lstsq(inner, slopes, rcond=1e-12)[0] / scales
+    correlations, scaled = inner / scales / scales.T, slopes[members] / scales
+    a = np.zeros_like(slopes)
+    a[members] = np.linalg.lstsq(correlations, scaled, rcond=1e-12)[0] / scales
     return a
