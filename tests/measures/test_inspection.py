@@ -24,7 +24,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import _scorer, get_scorer, get_scorer_names, make_scorer
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer, StandardScaler
@@ -68,6 +68,17 @@ def test_labels_that_a_pipeline_predicts_are_scored_as_numbers(y):
     expected = original.permutation_importance(model, X, y, **given).importances
     found = ours.permutation_importance(model, X, y, **given).importances
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_probabilities_of_several_columns_of_y():
+    """They are lists of arrays, and several repeats are asked for at once."""
+    y = np.column_stack([HALVES, LABELS == 2]).astype(int)
+    model = KNeighborsClassifier(3).fit(X, y)
+    given = {"scoring": "roc_auc", "n_repeats": 3, "random_state": 0}
+    expected = original.permutation_importance(model, X, y, **given).importances
+    found = ours.permutation_importance(model, X, y, **given).importances
+    assert expected[0].std() > 0
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
