@@ -339,6 +339,20 @@ def test_wrong_training_data_is_an_error():
         measure.fit(named, DIABETES.iloc[:, ::-1], PROGRESSION)
 
 
+def test_a_light_leaf_is_that_of_training():
+    """A changed weight is noticed where it is next to nothing for the whole tree."""
+    random = np.random.default_rng(0)
+    rows = np.sort(random.standard_normal((200, 1)), axis=0)
+    weight = np.where(rows[:, 0] < 0, 1e-12, 1.0) * random.uniform(0.5, 1.5, 200)
+    stump = DecisionTreeRegressor(max_depth=1, random_state=0)
+    stump.fit(rows, np.sign(rows), weight)
+    measure = ImpurityImportance(surrogates=True)
+    measure.fit(stump, rows, np.sign(rows), sample_weight=weight)
+    weight[0] *= 1.001
+    with pytest.raises(ValueError, match=says("X … training data … was fitted with")):
+        measure.fit(stump, rows, np.sign(rows), sample_weight=weight)
+
+
 @pytest.mark.parametrize("size", [1e-12, 1e12])
 def test_rounding_of_the_training_target_is_relative_to_its_size(size):
     """Means of leaves agree to rounding, whatever the units of y and of the weights."""

@@ -173,7 +173,7 @@ class TreeReader:
         count, weight = at_leaves(counted), at_leaves(training.weight)
         expected = table.weight[leaves] if self.counted is None else weight
         # Sums of the same numbers in another order agree to rounding.
-        tolerance = 1e-8 * np.abs(expected) + 1e-13 * np.abs(table.weight[0])
+        tolerance = 1e-8 * np.abs(expected)
         recorded = table.count[leaves]
         # A tree given a drawn row twice, and not once with weight 2, counts it twice.
         wrong = (count != recorded) & (weight != recorded)
