@@ -80,6 +80,30 @@ def test_influences_on_the_importance_of_a_cohort_without_donors():
     np.testing.assert_allclose(psi, derivatives, atol=roundoff(30, derivatives))
 
 
+def test_influences_of_donors_on_the_importance_of_a_cohort():
+    """Of rows whose contributions are products of their own number and the donors'.
+
+    The mean of a over the rows times the mean of b over the donors, who are all rows,
+    changes by d a times the mean of b and by the mean of a times d b.
+    """
+    random = np.random.default_rng(0)
+    a, b, weights = random.uniform(1.0, 2.0, (3, 30, 1))
+    weights, inside = weights[:, 0] / weights.sum(), np.arange(30) % 3 == 0
+    contributions = a * (weights @ b)
+    influences = (
+        contributions - weights @ contributions + (weights @ a) * (b - weights @ b)
+    )
+    rows = SimpleNamespace(
+        weights=weights, contributions=contributions, influences=influences
+    )
+    own = weights * inside / weights[inside].sum()
+    expected = (own / weights)[:, np.newaxis] * (a - own @ a) * (weights @ b)
+    expected += (own @ a) * (b - weights @ b)
+    theta, psi = _mean_of(rows, inside)
+    np.testing.assert_allclose(theta, (own @ a) * (weights @ b), rtol=1e-14)
+    np.testing.assert_allclose(psi, expected, atol=roundoff(30, expected))
+
+
 def test_errors_of_drawing_of_a_cohort_and_of_all_others():
     """Each mean is over fewer draws than that of all; rows' own errors are 0 here."""
     weights, inside = np.arange(1.0, 11.0) / 55, np.arange(10) < 4

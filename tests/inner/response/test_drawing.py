@@ -518,6 +518,18 @@ def test_equal_draws_are_no_proof():
     assert imp.monte_carlo_errors_[4] >= 3 * largest / imp.n_draws_[4] * (1 - 1e-12)
 
 
+@pytest.mark.parametrize(("n", "rounds"), [(500, 1), (499, 2)])
+def test_two_thousand_equal_draws_are_enough(n, rounds):
+    """Four of each of 500 rows are as many; of 499 they are four too few."""
+    Z = np.random.default_rng(0).normal(size=(n, 2))
+    imp = SensitivityImportance(
+        estimation="sampled", n_draws=4, tol=0.5, scale=None, random_state=0
+    )
+    imp.fit(lambda rows: rows[:, 0], Z)
+    assert imp.importances_[1] == 0
+    assert imp.n_draws_[1] == 4 * n * rounds
+
+
 def rare(n=1000):
     """An input that acts on 0.5% of the rows only."""
     random = np.random.RandomState(0)
