@@ -191,6 +191,12 @@ class ResidualMove(Move):
         cells = np.searchsorted(ends[:-1], level + within, side="right")
         return np.clip(cells, self.bounds[level], self.bounds[level + 1] - 1)
 
+    def bounds_at(self, cells, rows):
+        level = self.levels[cells]
+        chance = self.chances_of_levels[rows, level]
+        before = np.cumsum(self.chances_of_levels, axis=1)[rows, level] - chance
+        return (before + chance * bound for bound in super().bounds_at(cells, rows))
+
     def replaced(self, rows, cells):
         values = self.values_at(rows, cells)
         donors = None

@@ -26,7 +26,10 @@ A mean over pairs of values of a symmetric kernel K with K(a, a) = 0 is
     T[i] = sum_(r != s) w[r] w[s] K(u[r], u[s]) + sum_r X[i, r],
     X[i, r] = 2 w[r] w[r + 1] c[r] K(u[r], u[r + 1]),
 
-where neighbours stand for the pairs within the strata. Its N[i] takes
+where neighbours stand for the pairs within the strata. The function is the same all
+over a cell. So where cells are wide, c is its mean over all places of two draws in
+their cells and strata: a pair that happens to be close does not weigh more than others.
+Its N[i] takes
 h(u[r]) = 2 sum_s w[s] K(u[r], u[s]). Draws also vary by what they have in common with
 the values of their own stratum, of which a row's draws tell nothing. So, with T and X
 the means of the T[i] and of X[i] = sum_r X[i, r] over the rows, N[i] is multiplied by
@@ -74,6 +77,7 @@ from functools import partial
 
 import numpy as np
 from numpy.polynomial.legendre import legval, legvander
+from scipy.special import xlogy
 
 from skvarimp._data.statistics import divided
 from skvarimp._response.mean_curves import direction
@@ -92,6 +96,7 @@ OWN = 3  # and levels; 2 if a draw differed within its stratum in proportion
 JUMPS = 6.0  # of the height 1 at a place by chance: W^2 / 6 is their part in N
 FURTHER = 2.0  # parts as large as the largest one, in errors of drawing
 FURTHER_ROWS = 4.0  # and of rows that are not drawn; measured
+LEAST_SIZE = 1e-9  # of W^2: what two draws may take where rounding decides nothing
 DONOR_BINS = 2**13  # of neighbouring donors, whose mean contributions are averaged
 
 
@@ -148,6 +153,26 @@ class StrataPoints:
         nearness[1::2] = 0.0
         return cls(at, np.full(at.shape, 1.0 / n_draws), nearness)
 
+    def known_by_cells(self, begins, ends):
+        """The same, with the mean nearness of draws anywhere in the same cells.
+
+        Parameters
+        ----------
+        begins, ends : ndarray of shape (n_draws, n_rows)
+            Of the cells of the draws, in [0, 1].
+        """
+        edges = np.cumsum(self.widths, axis=0)
+        n_strata = len(edges) - 1
+        ends = n_strata * np.minimum(ends, edges)
+        begins = n_strata * np.maximum(begins, edges - self.widths)
+        (a, c), (b, d) = (begins[:-1], begins[1:]), (ends[:-1], ends[1:])
+        sizes = (b - a) * (d - c)
+        sums = _twice_summed(d - a) - _twice_summed(c - a)
+        sums += _twice_summed(c - b) - _twice_summed(d - b)
+        wide = sizes > LEAST_SIZE
+        nearness = np.where(wide, divided(sums, sizes), self.nearness)
+        return StrataPoints(self.at, self.widths, nearness)
+
     def followed_by(self, other):
         """With those of other rows."""
         return StrataPoints(
@@ -183,6 +208,12 @@ class StrataPoints:
             factors = np.pad(factors, ((1, 0), (0, 0)))
             found[..., own] = legval(places[:, own], factors)
         return found
+
+
+def _twice_summed(gaps):
+    """The second integral of c, of gaps in units of W; see the module."""
+    gaps = np.clip(gaps, 0.0, 1.0)
+    return xlogy(gaps, gaps) + (1.0 - gaps**2) / 2
 
 
 def uniform_numbers(seed, n_rows, rows, before, n_numbers):
@@ -524,6 +555,9 @@ class StrataDraws:
                 draw = StrataPoints.drawn_in_pairs if apart else StrataPoints.drawn
                 points = draw(seed, n, rows, before, n_draws)
                 cells = move.cells_at(points.at, block.index)
+                if not apart and move.n_cells < MANY_CELLS * n_draws:
+                    begins, ends = move.bounds_at(cells, block.index)
+                    points = points.known_by_cells(begins, ends)
             asked.append(cells)
             every.append(points)
         block.base = np.ascontiguousarray(block.base)

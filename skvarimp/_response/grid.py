@@ -142,6 +142,11 @@ class Move:
         cells = np.searchsorted(upper[:-1], part + points, side="right")
         return np.clip(cells, bounds[part], bounds[part + 1] - 1)
 
+    def bounds_at(self, cells, rows):
+        """Where the distribution function begins and ends cells, 2 of (n_draws, n)."""
+        ends = np.cumsum(self.probabilities)[cells] - self.levels[cells]
+        return ends - self.probabilities[cells], ends
+
     def values_at(self, rows, cells):
         """Values of the feature in some rows, each at one cell, (n, n_columns)."""
         return self.rows_of_values(cells)

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from drawn import common, drawn_points, pairs, points_in_pairs
+from drawn import common, drawn_points, near_by_cells, pairs, points_in_pairs
 from roundoff import roundoff
 from scipy import sparse
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -66,10 +66,13 @@ def drawn_by_loops(contribution, weights):
         h, means = np.empty((N, DRAWS)), np.empty(N)
         for place, i in enumerate(rows):
             outputs = []
-            for d in range(DRAWS):
-                k = order[min(np.searchsorted(ends, at[place, d]), N - 1)]
+            cells = np.minimum(np.searchsorted(ends, at[place]), N - 1)
+            if not apart:
+                of_cells = ends[cells] - w[order[cells]], ends[cells]
+                near[place] = near_by_cells(at[place], widths[place], *of_cells)
+            for cell in cells:
                 moved = X[i].copy()
-                moved[columns] = centres[i] + residuals[k]
+                moved[columns] = centres[i] + residuals[order[cell]]
                 outputs.append(f(moved[np.newaxis])[0])
             of_row = i, f(X[[i]])[0], np.array(outputs), widths[place]
             means[place], h[place] = contribution(*of_row, near[place])

@@ -1,8 +1,10 @@
 """Draws in strata with a random start, written out with plain loops."""
 
 import numpy as np
+from scipy.integrate import quad
 
-DEGREE, COMMON_ROWS = 4, 50
+DEGREE, COMMON_ROWS, OWN, WITHIN = 4, 50, 3, 1.1
+FURTHER, FURTHER_ROWS = 2, 4
 
 
 def drawn_points(seed, n_rows, n_draws):
@@ -32,6 +34,25 @@ def points_in_pairs(seed, n_rows, n_draws):
         for r in range(n_draws):
             at[i, r] = (r // 2 + numbers[i, r]) / (n_draws / 2)
     return at, widths, near
+
+
+def near_by_cells(at, widths, begins, ends):
+    """c of neighbouring draws of a row, on average over their cells and strata."""
+    width, edges = 1.0 / (len(at) - 1), np.cumsum(widths)
+    begins, ends = np.maximum(begins, edges - widths), np.minimum(ends, edges)
+    begins[1:] = np.maximum(begins[1:], ends[:-1])  # but for rounding
+    found = []
+    for a, b, c, d in zip(begins, ends, begins[1:], ends[1:]):
+
+        def inner(gap, size=d - c):
+            last = min(gap + size, width)
+            return width * np.log(last / gap) - (last - gap) if last > gap else 0.0
+
+        steps = [gap for gap in (width, width - (d - c)) if c - b < gap < c - a]
+        of_steps = {"points": steps or None, "epsabs": 1e-14, "epsrel": 1e-11}
+        total, _ = quad(inner, c - b, c - a, **of_steps)
+        found.append(total / (b - a) / (d - c))
+    return np.array(found)
 
 
 def variance(near, widths, values):
