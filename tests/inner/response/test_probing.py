@@ -106,17 +106,25 @@ def test_a_probe_moves_columns_alone_as_well_as_together(monkeypatch):
     np.testing.assert_allclose(measure.importances_, right, rtol=1e-9)
 
 
-def test_rounding_and_another_number_are_said_apart(monkeypatch):
-    """A model in single precision is no misread one."""
-    model = Ridge().fit(X, Y)
+@pytest.mark.parametrize("unit", [2.0**-30, 1.0, 2.0**30])
+def test_rounding_and_another_number_are_said_apart(unit, monkeypatch):
+    """A model in single precision is no misread one, whatever its unit."""
+    model = Ridge().fit(X, unit * Y)
     curves = LinearResponse.curves
-    monkeypatch.setattr(
-        LinearResponse, "curves", lambda *a: np.float32(curves(*a)).astype(float)
-    )
     measure = SensitivityImportance(scale=None, estimation="exact")
-    with pytest.warns(ResponseWarning, match=says("up to rounding … slower black box")):
-        measure.fit(model, X)
-    assert measure.response_path_ == "black box (rounding of the fast response)"
+    for change, said, reason in (
+        (np.float32, "agrees … up to rounding", "rounding of the fast response"),
+        (lambda f: f * (1 + 1e-5), "differs", "the fast response failed its probe"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(
+                LinearResponse,
+                "curves",
+                lambda *a, f=change: f(curves(*a)).astype(float),
+            )
+            with pytest.warns(ResponseWarning, match=says(f"{said} … black box")):
+                measure.fit(model, X)
+        assert measure.response_path_ == f"black box ({reason})"
 
 
 def test_what_a_response_remembers_is_not_sent():
