@@ -83,6 +83,9 @@ def test_multinomial_logistic_against_observed_information(fit_intercept):
     assert_allclose(importance.signed_importances_, expected, rtol=1e-4)
     assert importance.output_names_ == ["0", "1", "2"]
     assert_allclose(importance.importances_, np.abs(expected).mean(axis=1), rtol=1e-4)
+    model.coef_ = model.coef_ + np.arange(p - fit_intercept)  # the same probabilities
+    same = CoefficientImportance().fit(model, X, y).signed_importances_
+    assert_allclose(same, importance.signed_importances_, rtol=1e-9)
 
 
 def test_poisson_against_observed_information():
