@@ -8,6 +8,7 @@ from firm_rows import X, literal_conditional_mean, score
 from messages import says
 from scipy import sparse
 from sklearn import config_context
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -30,6 +31,26 @@ def frame(library):
     else:
         data = data.with_columns(pl.col("shop").cast(pl.Categorical))
     return data
+
+
+def test_numbers_that_name_categories():
+    """40 codes of which the model says what they are get a mean each, as words do."""
+    random = np.random.default_rng(0)
+    codes, effects = random.integers(0, 40, 300), random.normal(size=40)
+    rows = pd.DataFrame({"code": codes, "x": random.normal(size=300)})
+    model = HistGradientBoostingRegressor(categorical_features=["code"], max_iter=5)
+    model.fit(rows, effects[codes] + rows["x"])
+    words = rows.assign(code=[f"{code:02}" for code in codes])
+
+    def of_words(rows):
+        return model.predict(rows.assign(code=rows["code"].astype(int)))
+
+    imp = FIRMImportance(n_bins=8).fit(model, rows)
+    same = FIRMImportance(n_bins=8).fit(of_words, words)
+    t, q = imp.conditional_scores_["code"]
+    assert t.tolist() == list(range(40))
+    np.testing.assert_array_equal(q, same.conditional_scores_["code"][1])
+    np.testing.assert_array_equal(imp.importances_, same.importances_)
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from messages import says
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -211,6 +212,28 @@ def test_linear_model_of_all_noise():
     found = skvarimp.PermutationImportance().fit(model, FRAME[20:], noise[20:])
     check_english(found.summary())
     assert "40 rows" in found.summary()
+
+
+def test_ranks_that_are_allowed_stand_in_a_notebook():
+    """The lowest first; one number where they are the same."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    measure = skvarimp.SensitivityImportance(keep_rows=True, scale=None)
+    measure.fit(lambda rows: 9 * rows[:, 0] + rows[:, 1] + 1.01 * rows[:, 2], X)
+    found = skvarimp.rank_intervals(measure)
+    assert found._beside() == {"ranks allowed": ["1", "2–3", "2–3"]}
+    assert "2–3" in found._repr_html_()
+
+
+def test_as_many_ranks_as_may_be(monkeypatch):
+    """One feature more is an error."""
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    measure = skvarimp.SensitivityImportance(keep_rows=True, scale=None)
+    measure.fit(lambda rows: rows.sum(axis=1), X)
+    monkeypatch.setattr("skvarimp._comparing.ranks.MOST_FEATURES", 3)
+    assert len(skvarimp.rank_intervals(measure).features) == 3
+    monkeypatch.setattr("skvarimp._comparing.ranks.MOST_FEATURES", 2)
+    with pytest.raises(ValueError, match=says("at most 2 features … got 3 … features")):
+        skvarimp.rank_intervals(measure)
 
 
 def test_joint_intervals_are_called_so():

@@ -273,7 +273,7 @@ class RowsInTrees:
             share = weight[nodes.roots] / total
             if self.loss is None:
                 share *= np.broadcast_to(self.form.shares, len(share))[share > 0].sum()
-            often = divided(1.0, share)[nodes.tree[below]] * (weight[above] > 0)
+            often = divided(1.0, share)[nodes.tree[below]]
             for k in group:
                 value = self.values[k, below]
                 mean = divided(np.bincount(above, weight[below] * value, size), weight)

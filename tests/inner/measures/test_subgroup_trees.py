@@ -104,6 +104,8 @@ def test_bins_begin_at_eighths_of_the_weight():
     weights = np.array([1, 1, 2, 9, 2, 1]) / 16  # below: 0, 1, 4, 13, 15 of 16
     assert _bins(codes, weights).tolist() == [0, 0, 6, 2, 0, 7]
     assert _bins(np.arange(24), np.full(24, 1 / 24)).tolist() == [*np.arange(24) // 3]
+    nothing_beside = _bins(np.arange(2), np.array([1.0, 1e-12]))
+    assert nothing_beside.tolist() == [0, 7]
 
 
 def test_the_largest_values_are_taken_in_order():

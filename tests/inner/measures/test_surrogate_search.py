@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from skvarimp import ImpurityImportance
 from skvarimp._measures.impurity import cuts as _surrogates
 from skvarimp._measures.impurity import search as _impurity_search
-from skvarimp._measures.impurity.search import Rules, find_surrogates
+from skvarimp._measures.impurity.search import Rules, find_surrogates, midpoint
 from skvarimp._measures.impurity.tree_batch import SortedColumns, TreeBatch
 from skvarimp._measures.impurity.tree_reader import Training
 
@@ -19,6 +19,17 @@ def noisy_copies(n=120, seed=0):
     x = rng.normal(size=n)
     X = np.column_stack([x, x + 0.3 * rng.normal(size=n), -x, rng.normal(size=n)])
     return X, x + X[:, 3] + 0.1 * rng.normal(size=n)
+
+
+def test_a_threshold_lies_below_the_upper_value():
+    """Also between two numbers that have none between them, and at infinity."""
+    ones = 1.0 + np.arange(8) * np.finfo(float).eps
+    below = np.array([*ones[:-1], -np.inf, 2.0, -np.inf, 1e308])
+    above = np.array([*ones[1:], np.inf, 3.0, 1.0, 1.7e308])
+    found = midpoint(below, above)
+    assert np.all((below <= found) & (found < above))
+    np.testing.assert_array_equal(found[:7], ones[:-1])
+    np.testing.assert_allclose(found[-3:], [2.5, -np.inf, 1.35e308], rtol=1e-15)
 
 
 @pytest.mark.thorough

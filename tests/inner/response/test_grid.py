@@ -416,6 +416,8 @@ def test_two_features_move_at_once(container, second_grid):
         ]
     )
     both = product_move(first, second)
+    chances = np.outer(first.probabilities, second.probabilities)
+    np.testing.assert_array_equal(both.probabilities, chances.ravel())
     rows, cells = (a.ravel() for a in np.indices((n, both.n_cells)))
     moved = as_table(table.moved(*both.replaced(rows, cells)))
     k, l = np.divmod(cells, second.n_cells)
