@@ -5,7 +5,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn import (
-    COMMON_ROWS,
     FURTHER,
     FURTHER_ROWS,
     OWN,
