@@ -33,7 +33,8 @@ Its N[i] takes
 h(u[r]) = 2 sum_s w[s] K(u[r], u[s]). Draws also vary by what they have in common with
 the values of their own stratum, of which a row's draws tell nothing. So, with T and X
 the means of the T[i] and of X[i] = sum_r X[i, r] over the rows, N[i] is multiplied by
-(T / (T - X))^`OWN`, and `WITHIN` (X[i] - X)^2 is added to it.
+(T / (T - X))^`OWN`, and `WITHIN` (X[i] - X)^2 is added to it. (With wide cells,
+`OWN_OF_CELLS` stands for `OWN`: the mean of c differs less from row to row.)
 
 Close values without an order, joint values of groups among them, need not be alike, and
 the few neighbours with a large c would decide. So where means over pairs move such
@@ -92,7 +93,7 @@ FITTED_ROWS = 1000  # of each half, at least: a polynomial of few terms needs no
 COMMON_ROWS = 50  # before they tell anything of each other
 OF_PAIRS = "pairs", "variances"  # primitives of a `Chunk` that are means over pairs
 WITHIN = 1.1  # measured, as is the next: functions, trees and neighbours, of numbers
-OWN = 3  # and levels; 2 if a draw differed within its stratum in proportion
+OWN, OWN_OF_CELLS = 3, 5  # and levels; 2 if draws differed in strata in proportion
 JUMPS = 6.0  # of the height 1 at a place by chance: W^2 / 6 is their part in N
 FURTHER = 2.0  # parts as large as the largest one, in errors of drawing
 FURTHER_ROWS = 4.0  # and of rows that are not drawn; measured
@@ -110,11 +111,14 @@ class StrataPoints:
         The points and their weights, which sum to 1 for each row.
     nearness : ndarray of shape (n_draws - 1, n_rows)
         The c of neighbouring draws; see the module.
+    own : int
+        The exponent of what draws have in common with their own stratum.
     """
 
     at: np.ndarray
     widths: np.ndarray
     nearness: np.ndarray
+    own: int = OWN
 
     @classmethod
     def drawn(cls, seed, n_rows, rows, before, n_draws):
@@ -171,7 +175,7 @@ class StrataPoints:
         sums += _twice_summed(c - b) - _twice_summed(d - b)
         wide = sizes > LEAST_SIZE
         nearness = np.where(wide, divided(sums, sizes), self.nearness)
-        return StrataPoints(self.at, self.widths, nearness)
+        return StrataPoints(self.at, self.widths, nearness, OWN_OF_CELLS)
 
     def followed_by(self, other):
         """With those of other rows."""
@@ -179,6 +183,7 @@ class StrataPoints:
             np.hstack([self.at, other.at]),
             np.hstack([self.widths, other.widths]),
             np.hstack([self.nearness, other.nearness]),
+            self.own,
         )
 
     def between(self, values):
@@ -406,7 +411,7 @@ class Draws:
             close = points.nearness * self.close.mean(axis=0)
             close *= 2 * widths[:-1] * widths[1:]
             within, together = close.sum(axis=0), self.means.mean()
-            noise *= divided(together, together - within.mean()) ** OWN
+            noise *= divided(together, together - within.mean()) ** points.own
             noise += WITHIN * (within - within.mean()) ** 2
         return DrawnRows(
             n_draws,

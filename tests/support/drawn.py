@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.integrate import quad
 
-DEGREE, COMMON_ROWS, OWN, WITHIN = 4, 50, 3, 1.1
+DEGREE, COMMON_ROWS, WITHIN, OWN, OWN_OF_CELLS = 4, 50, 1.1, 3, 5
 FURTHER, FURTHER_ROWS = 2, 4
 
 

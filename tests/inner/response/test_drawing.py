@@ -8,6 +8,7 @@ from drawn import (
     FURTHER,
     FURTHER_ROWS,
     OWN,
+    OWN_OF_CELLS,
     WITHIN,
     common,
     drawn_points,
@@ -391,7 +392,8 @@ def test_errors_of_means_by_loops(kind, contrast, rows, alike):
     if contrast == "pairs":
         within = close.sum(axis=1)
         beside = together - within.mean()
-        noise = (together / beside) ** OWN * noise
+        own = OWN_OF_CELLS if rows == "few" and not in_pairs else OWN
+        noise = (together / beside) ** own * noise
         noise = noise + WITHIN * (within - within.mean()) ** 2
     single = v * np.sqrt(np.mean(v**2)) * jumps
     total = v**2 @ noise + FURTHER * max(single.max(), (v**2 * noise).max())
