@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+from skvarimp._measures.scorers.resamples import Weighting
 from skvarimp._measures.scorers.sample_scores import (
+    OF_CLASSES,
     OF_PREDICTIONS,
     _balanced_accuracy,
     _mean_of_classes,
@@ -86,6 +88,27 @@ def test_the_mean_of_classes_is_over_those_of_y():
     y, f = np.array([0, 2, 2, 2]), np.array([[1.0, 5.0]])
     score = _mean_of_classes(lambda codes, f, weighting, c: (c + 1) * f)
     np.testing.assert_array_equal(score(y, f, None), [[2.0, 10.0]])
+
+
+PROBABILITIES = {
+    "average_precision": metrics.average_precision_score,
+    "roc_auc": metrics.roc_auc_score,
+    "neg_brier_score": lambda y, p, **kw: -metrics.brier_score_loss(y, p, **kw),
+    "neg_log_loss": lambda y, p, **kw: -metrics.log_loss(y, p, **kw),
+}
+
+
+@pytest.mark.parametrize("name", PROBABILITIES)
+def test_scores_of_probabilities(name):
+    """Of two classes the second is taken; equal ones are among them."""
+    y, weights = RANDOM.randint(0, 2, 30), WEIGHTS[:, 0]
+    second = np.round(RANDOM.uniform(0.1, 0.9, (2, 3, 30)), 1)
+    all_rows = np.ones((30, 1), dtype=np.uint8), np.tile(np.arange(30), (3, 1))
+    weighting = Weighting(*all_rows, weights * (30 / weights.sum()))
+    found = OF_CLASSES[name](y, np.stack([1 - second, second], -1), weighting)
+    for at in np.ndindex(2, 3):
+        expected = PROBABILITIES[name](y, second[at], sample_weight=weights)
+        assert np.ravel(found[at]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_deviations_of_samples_are_as_large_as_the_standard_error():

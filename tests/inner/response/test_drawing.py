@@ -40,6 +40,7 @@ from skvarimp._response.drawing import (
     rounded_down,
 )
 from skvarimp._response.grid import make_move
+from skvarimp._response.mean_curves import directions_of
 from skvarimp._response.probe import fast_response
 from skvarimp._response.rounds import BLOCK_ROWS, MOST_ROWS, feature_seeds
 from skvarimp._response.rows import RowOrder
@@ -322,6 +323,25 @@ def test_bins_of_donors_have_no_side():
     up, down = found
     assert up[-1] > 5_000
     np.testing.assert_array_equal(up, up[-1] - down[::-1])
+
+
+def test_direction_of_tenths_by_loops():
+    """Cells belong to the tenth that their middle is in; means over draws decide."""
+    random = np.random.default_rng(0)
+    column, weights = np.arange(25.0)[:, np.newaxis], random.dirichlet(np.ones(25))
+    move = make_move(as_table(column), weights, Feature("x", (0,)), "all")
+    sums, size = random.uniform(1.0, 2.0, (5, 25)), np.ones(1)
+    sums[4] = np.arange(25) % 7 - 3.0
+    tenths = {}
+    for cell, chance in enumerate(weights):
+        middle = weights[:cell].sum() + chance / 2
+        cells = tenths.setdefault(int(10 * middle), [])
+        cells.append(cell)
+    means = [sums[4, cells].sum() / sums[1, cells].sum() for cells in tenths.values()]
+    chances = [weights[cells].sum() for cells in tenths.values()]
+    expected = directions_of(np.array([means]), np.array(chances), size)
+    found = DonorBins.of(move).direction(sums, size)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "words"])

@@ -11,6 +11,7 @@ from skvarimp._response.rounds import (
     MOST_ROWS,
     MOST_TIMES,
     Effort,
+    Stopping,
 )
 
 MANY = 10 * MOST_ROWS
@@ -98,3 +99,17 @@ def test_draws_of_a_measure():
 
     assert Effort.of(SensitivityImportance(tol=0.1)) == Effort(AUTO_DRAWS, 0.1)
     assert Effort.of(SensitivityImportance(n_draws=8)).n_draws == 8
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 1.0, 2.0**30])
+def test_errors_to_get_below(unit):
+    """A third of the standard error, or half a percent of the largest importance."""
+    importances = unit * np.array([[2.0], [0.1], [np.nan]])
+    errors = unit * np.array([0.3, 0.003, np.nan])
+    for tol, expected in (("auto", [0.1, 0.01, 0.01]), (0.02, [0.04] * 3)):
+        stopping = Stopping(3, 1, tol, 1.0)
+        stopping.outcome.importances, stopping.outcome.standard_errors = (
+            importances,
+            errors,
+        )
+        np.testing.assert_allclose(stopping.goals, unit * np.array(expected))
