@@ -93,7 +93,7 @@ FITTED_ROWS = 1000  # of each half, at least: a polynomial of few terms needs no
 COMMON_ROWS = 50  # before they tell anything of each other
 OF_PAIRS = "pairs", "variances"  # primitives of a `Chunk` that are means over pairs
 WITHIN = 1.1  # measured, as is the next: functions, trees and neighbours, of numbers
-OWN, OWN_OF_CELLS = 3, 5  # and levels; 2 if draws differed in strata in proportion
+OWN, OWN_OF_CELLS = 3, 4.1  # and levels; 2 if draws differed in strata in proportion
 JUMPS = 6.0  # of the height 1 at a place by chance: W^2 / 6 is their part in N
 FURTHER = 2.0  # parts as large as the largest one, in errors of drawing
 FURTHER_ROWS = 4.0  # and of rows that are not drawn; measured
@@ -111,14 +111,14 @@ class StrataPoints:
         The points and their weights, which sum to 1 for each row.
     nearness : ndarray of shape (n_draws - 1, n_rows)
         The c of neighbouring draws; see the module.
-    own : int
+    own : float
         The exponent of what draws have in common with their own stratum.
     """
 
     at: np.ndarray
     widths: np.ndarray
     nearness: np.ndarray
-    own: int = OWN
+    own: float = OWN
 
     @classmethod
     def drawn(cls, seed, n_rows, rows, before, n_draws):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.integrate import quad
 
-DEGREE, COMMON_ROWS, WITHIN, OWN, OWN_OF_CELLS = 4, 50, 1.1, 3, 5
+DEGREE, COMMON_ROWS, WITHIN, OWN, OWN_OF_CELLS = 4, 50, 1.1, 3, 4.1
 FURTHER, FURTHER_ROWS = 2, 4
 
 
