@@ -8,6 +8,8 @@ from callback_recorder import Recorder
 from literal import standard_error
 from messages import says
 from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
@@ -110,9 +112,12 @@ def test_analytic_equals_central_differences(name):
     assert analytic.method_ == "analytic"
     central = DerivativeImportance().fit(lambda Z: getattr(model, method)(Z), Z)
     assert central.method_.startswith("central differences")
+    with config_context(working_memory=0.3):  # several blocks
+        blocks = clone(analytic).fit(model, Z)
     for attribute in ("importances_", "standard_errors_"):
         a, b = getattr(analytic, attribute), getattr(central, attribute)
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6 * b.max())
+        np.testing.assert_allclose(getattr(blocks, attribute), a, rtol=1e-12)
 
 
 def test_models_without_a_formula():

@@ -15,7 +15,14 @@ RANDOM = np.random.RandomState(0)
 
 
 @pytest.mark.parametrize(
-    "largest", [[(0,), (2,)], [(0, 1), (1, 2)], [(0, 1, 2), (2, 3)], [(0, 1, 2, 3)]]
+    "largest",
+    [
+        [(0,), (2,)],
+        [(0, 1), (1, 2)],
+        [(0, 1, 2), (2, 3)],
+        [(0, 1, 2, 3)],
+        [(0, 1, 2), (3, 4, 5)],
+    ],
 )
 def test_shares_of_rows_by_all_orders(largest):
     """What each feature adds to r^2 - (r - F_S)^2, the mean over all orders."""

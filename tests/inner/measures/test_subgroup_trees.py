@@ -58,6 +58,19 @@ def by_f_tests(x, groups, n_tests):
     return sorted(sorted(found, key=found.get)[-4:])
 
 
+@pytest.mark.parametrize("shift", np.linspace(0.3, 1.2, 10))
+def test_a_candidate_of_two_values_by_an_f_test(shift):
+    """Two groups leave one degree of freedom between them."""
+    random = np.random.RandomState(0)
+    two = np.arange(N) % 2
+    X = np.column_stack([random.randn(N) + shift * two, two])
+    table = as_table(X)
+    target = target_of(table, FIRST, EQUAL, frozenset())
+    nearest = Predictors.of(table, EQUAL).nearest(FIRST, target, EQUAL, N)
+    _, p = f_oneway(X[two == 0, 0], X[two == 1, 0])
+    assert len(nearest) == (p < 0.001)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_candidates_among_sparse_columns(seed):
     """Rows that store nothing are a group beside the eighths of the others."""

@@ -32,6 +32,7 @@ from skvarimp._data.table import Feature, as_table
 from skvarimp._measures.problem import NEAR
 from skvarimp._models.model import Model
 from skvarimp._response import contract
+from skvarimp._response.conditional import Subgroups
 from skvarimp._response.drawing import (
     DonorBins,
     DrawnCurves,
@@ -323,6 +324,29 @@ def test_bins_of_donors_have_no_side():
     up, down = found
     assert up[-1] > 5_000
     np.testing.assert_array_equal(up, up[-1] - down[::-1])
+
+
+def test_directions_within_parts_add_up_by_weight():
+    """Rises and spreads of a part count by the share of the rows that it holds."""
+    random = np.random.default_rng(0)
+    column, part = np.arange(40.0)[:, np.newaxis], np.arange(40) % 4 // 3
+    move = Subgroups("all", {Feature("x", (0,)): part})(
+        as_table(column), np.full(40, 1 / 40), Feature("x", (0,)), frozenset()
+    )
+    sums, size = np.ones((5, 40)), np.ones(1)
+    sums[4] = random.normal(size=40)
+    found = DonorBins.of(move).direction(sums, size)
+    rise = spread = 0.0
+    for k, share in enumerate((0.75, 0.25)):
+        # tenths of the 30 rows of the first part have three, of the 10 others one
+        means = sums[4, move.levels == k].reshape(10, -1).mean(axis=1)
+        for curve, add in ((means, 0), (np.sort(means), 1)):
+            below = np.arange(1, 10) / 10
+            total = share * np.sum(np.diff(curve) * below * (1 - below))
+            rise, spread = (
+                (rise + total, spread) if add == 0 else (rise, spread + total)
+            )
+    np.testing.assert_allclose(found[0], rise / spread, rtol=1e-12)
 
 
 def test_direction_of_tenths_by_loops():

@@ -295,6 +295,9 @@ def test_non_finite_response_names_feature_and_value():
 
     with pytest.raises(ValueError, match=r"infinite with 'x0' set to 1\.0, in row 1"):
         SensitivityImportance(scale=None).fit(inverse, X)
+    many = np.column_stack([np.arange(6.0), [9.0, 9.0, 9.0, 9.0, -1.0, 9.0]])
+    with pytest.raises(ValueError, match=r"infinite with 'x0' set to 2\.0, in row 4"):
+        SensitivityImportance(scale=None).fit(inverse, many)
 
 
 def test_x_is_never_written_to():

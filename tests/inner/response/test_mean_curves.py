@@ -60,11 +60,12 @@ def test_slopes_of_flatness_are_derivatives(statistic):
     np.testing.assert_allclose(slope.sum(axis=1), 0.0, atol=1e-14)
 
 
-def test_tied_ends_share_the_slope_of_a_range():
+@pytest.mark.parametrize("unit", [2.0**-60, 1.0, 2.0**60])
+def test_tied_ends_share_the_slope_of_a_range(unit):
     """By their numbers of distinct values, also where they differ by rounding."""
-    curve = np.array([[[0.0, 2.0, 1.0, 2.0 + 1e-15, -1e-16]]])
+    curve = unit * np.array([[[0.0, 2.0, 1.0, 2.0 + 1e-15, -1e-16]]])
     counts = np.array([[1.0, 3.0, 2.0, 1.0, 1.0]])
-    slope = flatness_slope(curve, counts, "range", np.ones(1))
+    slope = flatness_slope(curve, counts, "range", np.full(1, unit))
     expected = [-1 / 2, 3 / 4, 0.0, 1 / 4, -1 / 2]
     np.testing.assert_allclose(slope[0, 0], expected, rtol=1e-14)
 
