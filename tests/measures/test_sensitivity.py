@@ -56,11 +56,12 @@ def test_scale_of_classifiers():
     assert imp.scale_ == pytest.approx(mean_pair_distance(two.decision_function(Xi)))
     assert imp.output_names_ == ["b"]
     assert imp.goodness_of_fit_ is None
-    two.dual_coef_ *= 2.0**-20
-    two._dual_coef_ = two.dual_coef_
-    two._intercept_ *= 2.0**-20
-    same = SensitivityImportance().fit(two, Xi)
+    line = RidgeClassifier().fit(Xi, yi == 1)
+    imp.fit(line, Xi)
+    line.coef_, line.intercept_ = line.coef_ / 2**20, line.intercept_ / 2**20
+    same = SensitivityImportance().fit(line, Xi)
     np.testing.assert_allclose(same.importances_, imp.importances_, rtol=1e-9)
+    assert same.scale_ == pytest.approx(imp.scale_ / 2**20)
 
 
 def test_scaling_the_response_scales_the_importance():
