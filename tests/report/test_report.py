@@ -3,6 +3,7 @@
 import pickle
 import sys
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from skvarimp import PermutationImportance, SensitivityImportance, report
+from skvarimp._data.table import Feature, as_table
+from skvarimp._report import parts
 
 
 class Counting:
@@ -104,6 +107,37 @@ def test_each_truth_is_said(truth):
     assert "flat is constant" in data
     assert "lone and twin hold the same values" in data
     assert "No value is missing" in data
+
+
+def asked_of(names, groups=(), used=(), table=None):
+    """What parts look at before they ask a model."""
+    features = [Feature(name, (j,)) for j, name in enumerate(names)]
+    features += [Feature("+".join(group), (0, 1)) for group in groups]
+    return SimpleNamespace(
+        features=features,
+        names=[feature.name for feature in features],
+        used=lambda name: name in used,
+        rows=SimpleNamespace(table=table),
+        top=3,
+    )
+
+
+def test_parts_that_have_nothing_to_look_at_say_so():
+    """Groups have no curve, one feature is no pair, some tables no correlations."""
+    only_groups = asked_of([], [["a", "b"], ["c", "d"]])
+    (said,) = parts.how_each_acts(only_groups).statements
+    assert said == "Each feature is a group of columns, which has no curve."
+    for asked in (only_groups, asked_of(["a", "b", "c"], used=["b"])):
+        (said,) = parts.which_act_together(asked).statements
+        assert said == "Fewer than two features are used: there is no pair."
+    rows = as_table(sparse.csr_array(np.eye(3)))
+    (said,) = parts.which_are_entangled(asked_of("abc", table=rows)).statements
+    assert "sparse columns are not computed" in said
+    n = parts.MOST_ASSOCIATED + 1
+    rows = as_table(np.zeros((2, n)))
+    (said,) = parts.which_are_entangled(asked_of("abc", table=rows)).statements
+    assert f"X has {n}" in said
+    assert "correlated_groups(X) computes them" in said
 
 
 def test_summary_has_every_statement(truth):

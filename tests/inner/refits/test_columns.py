@@ -3,8 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import make_pipeline
 
-from skvarimp._refits.columns import Seen, Unknown, _check_grids, _side_by_side
+from skvarimp._refits.columns import (
+    Seen,
+    Unknown,
+    _check_grids,
+    _side_by_side,
+    rearranged,
+)
 
 NAMES = list("abcdef")
 # the third is gone, the fifth is there twice
@@ -129,3 +138,58 @@ def test_searches_of_other_parameters_stay():
     _check_grids({"alpha": [1.0, 2.0], "model__hidden_layer_sizes": [(3,), (4,)]})
     _check_grids([{"categorical_features": ["from_dtype", None]}])
     _check_grids({"max_depth": 3})
+
+
+class Takes(BaseEstimator):
+    """Parameters that refer to columns, and one that nothing is known of."""
+
+    def __init__(self, categorical_feature="auto", settings=None):
+        self.categorical_feature, self.settings = categorical_feature, settings
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("name:b,e", "name:b,e,e copy"),
+        ("1,4", "1,3,5"),
+        ("(1, 4)", "(1,3,5)"),
+        ("[4, 0]", "[3,5,0]"),
+        ([1, 4], [1, 3, 5]),
+    ],
+)
+def test_columns_as_a_text(given, expected):
+    """Lists are written as they were, also within another estimator."""
+    assert rearranged(Takes(given), SEEN).categorical_feature == expected
+    within = rearranged(TransformedTargetRegressor(Takes(given)), SEEN)
+    assert within.regressor.categorical_feature == expected
+    (step,) = (one for _, one in rearranged(make_pipeline(Takes(given)), SEEN).steps)
+    assert step.categorical_feature == expected
+
+
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"categorical_feature": "all of them"}, "'allofthem'"),
+        ({"categorical_feature": 3}, "a single position"),
+        ({"settings": {"columns": [1, 2]}}, "seems to list positions"),
+        ({"settings": {"depth": ["a"]}}, "names some"),
+        ({"settings": [[1.0] * k for k in range(6)]}, "it has 6 items"),
+        ({"settings": np.zeros((2, 6))}, "it has 6 items"),
+    ],
+)
+def test_what_may_be_columns_is_an_error(parameters, why):
+    """With the parameter's name; what cannot be columns stays as it is."""
+    (name,) = parameters
+    with pytest.raises(Unknown, match=f"`{name}` of Takes refers to columns.*{why}"):
+        rearranged(Takes(**parameters), SEEN)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"depth": [1, 2]}, [[1.0], [1.0, 2.0]], {"rate": 0.1}, "b", 6]
+)
+def test_what_cannot_be_columns_stays(settings):
+    """The estimator is the one that was given, and so is what is none."""
+    given = Takes(settings=settings)
+    assert rearranged(given, SEEN) is given
+    function = abs
+    assert rearranged(function, SEEN) is function
