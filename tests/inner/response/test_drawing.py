@@ -272,6 +272,36 @@ def test_nearness_of_wide_cells(n_draws):
         assert after.max() < 0.5 * before.max()
 
 
+@pytest.mark.parametrize("conditional", [None, "groups", "residuals"])
+@pytest.mark.parametrize("kind", ["numbers", "words"])
+def test_draws_lie_within_their_cells(conditional, kind, monkeypatch):
+    """Of all rows, of parts of them, and of levels that a classifier predicts."""
+    random, seen = np.random.default_rng(0), []
+    levels = np.minimum(random.exponential(2.0, 80).astype(int), 8)
+    frame = pd.DataFrame({"moved": levels, "other": levels + random.normal(size=80)})
+    if kind == "words":
+        frame["moved"] = [f"{level}" for level in levels]
+    known = StrataPoints.known_by_cells
+
+    def spied(points, begins, ends):
+        seen.append((points.at, begins, ends))
+        return known(points, begins, ends)
+
+    monkeypatch.setattr(StrataPoints, "known_by_cells", spied)
+    given = np.arange(80) % 3 if conditional == "groups" else conditional
+    measure = PermutationImportance(
+        conditional=given, features=["moved"], estimation="sampled", random_state=0
+    )
+    y = random.normal(size=80)
+    measure.fit(lambda rows: rows["moved"].astype(float).to_numpy(), frame, y)
+    at, begins, ends = (np.hstack(some) for some in zip(*seen))
+    assert at.size
+    assert np.all(ends > begins)
+    # sums of at most 80 probabilities
+    assert np.all(begins <= at + 80 * np.finfo(float).eps)
+    assert np.all(at <= ends + 80 * np.finfo(float).eps)
+
+
 @pytest.mark.parametrize("name", ["pairs", "variances"])
 @pytest.mark.parametrize("n_draws", [4, 6, 10])
 @pytest.mark.parametrize("in_pairs", WAYS)
