@@ -48,6 +48,14 @@ def test_equals_separate_fits():
     assert not hasattr(MEASURES["pairs"], "importances_")
 
 
+def test_one_model_has_no_order_in_common_with_others():
+    """Two measures are two orders, and one model agrees with none."""
+    alone = compare_importances({"ridge": MODELS["ridge"]}, X, Y, MEASURES)
+    twice = {"ridge": MODELS["ridge"], "again": MODELS["ridge"]}
+    assert "The order is the same" not in alone.summary()
+    assert "The order is the same" in compare_importances(twice, X, Y).summary()
+
+
 def test_measures_share_one_walk(monkeypatch):
     """Two contrasts on one model ask it once for each moved row."""
     asked = []

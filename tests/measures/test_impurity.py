@@ -339,6 +339,17 @@ def test_wrong_training_data_is_an_error():
         measure.fit(named, DIABETES.iloc[:, ::-1], PROGRESSION)
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+def test_a_target_of_zeros_is_that_of_training(criterion):
+    """A tree without splits, whose leaf shows 0: there is nothing to round."""
+    rows, target = np.arange(8.0)[:, np.newaxis], np.zeros(8)
+    tree = DecisionTreeRegressor(criterion=criterion).fit(rows, target)
+    measure = ImpurityImportance(surrogates=True)
+    assert measure.fit(tree, rows, target).importances_.tolist() == [0.0]
+    with pytest.raises(ValueError, match=says("y … training target … was fitted with")):
+        measure.fit(tree, rows, target + 1.0)
+
+
 def test_a_light_leaf_is_that_of_training():
     """A changed weight is noticed where it is next to nothing for the whole tree."""
     random = np.random.default_rng(0)
