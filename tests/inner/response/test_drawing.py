@@ -34,6 +34,7 @@ from skvarimp._models.model import Model
 from skvarimp._response import contract
 from skvarimp._response.conditional import Subgroups
 from skvarimp._response.drawing import (
+    DONOR_BINS,
     DonorBins,
     DrawnCurves,
     DrawnRows,
@@ -354,6 +355,10 @@ def test_bins_of_donors_have_no_side():
     up, down = found
     assert up[-1] > 5_000
     np.testing.assert_array_equal(up, up[-1] - down[::-1])
+    shares = weights[np.argsort(values)]
+    middles = np.cumsum(shares) - shares / 2
+    _, expected = np.unique((middles * DONOR_BINS).astype(int), return_inverse=True)
+    np.testing.assert_array_equal(up, expected)
 
 
 def test_directions_within_parts_add_up_by_weight():
