@@ -28,11 +28,33 @@ from sklearn.inspection import permutation_importance
 from sklearn.linear_model import Ridge
 from sklearn.metrics import get_scorer, log_loss, make_scorer, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from skvarimp import PermutationImportance, SensitivityImportance, rank_intervals
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("kind", "scoring", "y"),
+    [(MLPRegressor, "r2", Y), (MLPClassifier, "neg_log_loss", THREE)],
+)
+def test_scores_of_perceptrons_are_those_of_their_predictions(kind, scoring, y):
+    """The same draws, of a model that is read and of one that is asked."""
+    model = kind(hidden_layer_sizes=[5], max_iter=40, random_state=0).fit(X, y)
+    read = PermutationImportance(scoring=scoring, random_state=0).fit(model, X, y)
+    assert read.response_path_ == "network (for the scorer)"
+
+    def asked(estimator, rows, target):
+        return get_scorer(scoring)(model, rows, target)
+
+    of_model = PermutationImportance(scoring=asked, random_state=0).fit(model, X, y)
+    assert read.importances_.max() > 0
+    np.testing.assert_allclose(
+        read.importances_, of_model.importances_, rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.thorough
