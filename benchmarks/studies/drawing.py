@@ -166,9 +166,9 @@ def honest(samples=400, rows=300, only="", seed=0, data=1):
     4 where there is none. The mean of z, in the same unit, may be farther off without a
     bias, where an estimate and its error are correlated: skewed contributions do this.
     A bias beyond 4, and a deviation of z that is not between 0.7 and 1.1, are marked.
-    One is expected: with 100 of 300 rows, the log loss of neighbours hangs on the three
-    rows that meet probabilities of 0, and draws that miss them do not know it. With 400
-    of 1200 rows the deviation is 0.8 to 0.94.
+    With 300 rows some are, of the log loss of neighbours with drawn rows or exponential
+    weights: it hangs on a few rows that meet probabilities of 0, and draws that miss
+    them do not know it. With 400 of 1200 rows drawn the deviation is 0.8 to 0.94.
     """
     warnings.simplefilter("ignore", ImportanceWarning)
     random = np.random.default_rng(data)

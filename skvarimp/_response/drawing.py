@@ -26,15 +26,16 @@ A mean over pairs of values of a symmetric kernel K with K(a, a) = 0 is
     T[i] = sum_(r != s) w[r] w[s] K(u[r], u[s]) + sum_r X[i, r],
     X[i, r] = 2 w[r] w[r + 1] c[r] K(u[r], u[r + 1]),
 
-where neighbours stand for the pairs within the strata. The function is the same all
-over a cell. So where cells are wide, c is its mean over all places of two draws in
-their cells and strata: a pair that happens to be close does not weigh more than others.
-Its N[i] takes
+where neighbours stand for the pairs within the strata. Its N[i] takes
 h(u[r]) = 2 sum_s w[s] K(u[r], u[s]). Draws also vary by what they have in common with
 the values of their own stratum, of which a row's draws tell nothing. So, with T and X
 the means of the T[i] and of X[i] = sum_r X[i, r] over the rows, N[i] is multiplied by
-(T / (T - X))^`OWN`, and `WITHIN` (X[i] - X)^2 is added to it. (With wide cells,
-`OWN_OF_CELLS` stands for `OWN`: the mean of c differs less from row to row.)
+(T / (T - X))^`OWN`, and `WITHIN` (X[i] - X)^2 is added to it.
+
+The function is the same all over a cell. So where a column has few cells, c is its mean
+over all places that two draws may have in their cells and strata: a pair that happens
+to be close does not weigh more than others. X[i] then differs less from row to row, and
+the exponent is `OWN_OF_CELLS`. Where there are many cells, the mean of c is about c.
 
 Close values without an order, joint values of groups among them, need not be alike, and
 the few neighbours with a large c would decide. So where means over pairs move such
@@ -171,8 +172,8 @@ class StrataPoints:
         begins = n_strata * np.maximum(begins, edges - self.widths)
         (a, c), (b, d) = (begins[:-1], begins[1:]), (ends[:-1], ends[1:])
         sizes = (b - a) * (d - c)
-        sums = _twice_summed(d - a) - _twice_summed(c - a)
-        sums += _twice_summed(c - b) - _twice_summed(d - b)
+        sums = _second_integral(d - a) - _second_integral(c - a)
+        sums += _second_integral(c - b) - _second_integral(d - b)
         wide = sizes > LEAST_SIZE
         nearness = np.where(wide, divided(sums, sizes), self.nearness)
         return StrataPoints(self.at, self.widths, nearness, OWN_OF_CELLS)
@@ -215,7 +216,7 @@ class StrataPoints:
         return found
 
 
-def _twice_summed(gaps):
+def _second_integral(gaps):
     """The second integral of c, of gaps in units of W; see the module."""
     gaps = np.clip(gaps, 0.0, 1.0)
     return xlogy(gaps, gaps) + (1.0 - gaps**2) / 2
