@@ -656,3 +656,26 @@ def test_the_fewest_evaluations_of_curves(options, each, more):
     assert found == 1000 + 20 * each + more
     few = 5 + 5 * each + min(more, 5 * 3 * 51)
     assert measure._least_evaluations(5, features) == few
+
+
+def test_the_limit_of_a_scorer_that_asks_the_model_itself():
+    """The model predicts the rows twice before, and 100 rows per shuffle of a feature.
+
+    Of which it takes two or more: 2 x 100 + 2 x 3 x 100 rows.
+    """
+
+    class Curve(Counted):
+        """Has a method that no stand-in knows."""
+
+        curve = Counted.predict
+
+    def scoring(model, X, y):
+        return -np.mean((model.curve(X) - y) ** 2)
+
+    imp = PermutationImportance(features=[0, 1, 2], scoring=scoring)
+    with pytest.raises(ValueError, match="max_evaluations=800"):
+        clone(imp).set_params(max_evaluations=799).fit(Curve(), X, Y)
+    for most, n_shuffles in ((800, 2), (1399, 2), (1400, 4)):
+        imp.set_params(max_evaluations=most).fit(model := Curve(), X, Y)
+        assert model.rows == 100 + 3 * n_shuffles * 100
+        assert imp.n_draws_.tolist() == [100 * n_shuffles] * 3

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 
 from skvarimp import PermutationImportance, SensitivityImportance
 from skvarimp._measures.problem import NEAR
-from skvarimp._measures.residuals import CODES, as_numbers
+from skvarimp._measures.residuals import CODES, as_numbers, default_models
 from skvarimp._response.rounds import feature_seeds
 from skvarimp._response.rows import RowOrder
 
@@ -137,6 +137,15 @@ def test_a_constant_prediction_gives_the_marginal_measure():
         found, expected = getattr(given, name), getattr(marginal, name)
         np.testing.assert_allclose(found, expected, rtol=0, atol=roundoff(N, 100.0))
     np.testing.assert_allclose(given.explained_, 0.0, atol=roundoff(N, 1.0))
+
+
+@pytest.mark.parametrize("n_levels", [0, 2])
+def test_the_default_linear_model_tells_twenty_levels_apart(n_levels):
+    """Of 25 levels, six share a coefficient, beside 19 and that of a number."""
+    linear, _ = default_models(np.array([False, True]), 0, n_levels)
+    codes = np.repeat(np.arange(25.0), 30 - np.arange(25))
+    linear.fit(np.column_stack([np.sin(codes), codes]), codes > 5)
+    assert linear[-1].n_features_in_ == 1 + 20
 
 
 def test_weights_reach_the_default_models():

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from skvarimp._measures.scorers.resamples import Weighting
+from skvarimp._data.statistics import Units
+from skvarimp._measures.scorers.resamples import Weighting, opposite_samples
 from skvarimp._measures.scorers.sample_scores import (
+    N_TRIED,
     OF_CLASSES,
     OF_PREDICTIONS,
+    ByScorer,
     _balanced_accuracy,
     _mean_of_classes,
     _ratio,
@@ -125,3 +128,31 @@ def test_deviations_of_samples_are_as_large_as_the_standard_error():
     (influences,) = found.influences
     assert influences.std(ddof=1) == pytest.approx(np.sqrt(11) * expected, rel=1e-12)
     assert np.corrcoef(influences, mean[0])[0, 1] == pytest.approx(1, rel=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.8, 0.9])
+@pytest.mark.parametrize("order", ["L", "Q"])
+def test_a_score_that_jumps_as_rows_count_more_or_less(order, share):
+    """Half as far from equal weights, L of a smooth score is a half and Q a quarter.
+
+    Here L is that share of what it was, or L is a half, as it should be, and Q an
+    eighth of it plus that share less a half of L / 4.
+    """
+    n = 20
+    units = Units.of(np.full(n, 1 / n))
+    counts = next(opposite_samples(units))[:, : 2 * N_TRIED].T
+    signs = {tuple(of): (-1) ** s for s, of in enumerate(counts)}
+    of_L, of_Q = (share, 0.25) if order == "L" else (0.5, 0.25 + (share - 0.5) / 2)
+
+    def score(_outputs, _rows, times):
+        if len(set(times)) == 1:
+            return 7.0
+        near = times.max() == 5
+        sign = signs[tuple(times - 2 * near)]
+        L, Q = (of_L, of_Q) if near else (1.0, 1.0)
+        return 7.0 + sign * L / 4 + Q / 16
+
+    scorer = SimpleNamespace(problem=SimpleNamespace(units=units))
+    scored = SimpleNamespace(scorer=scorer, score=score)
+    # the square of 1 - 2 of_L, or of 1 - 4 of_Q, is above a half
+    assert ByScorer._jumps(scored, [None, None]) == (share in (0.1, 0.9))

@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.linear_model import LinearRegression
 
 from skvarimp._data.table import as_table
-from skvarimp._refits.filled import MOST_COLUMNS, FilledColumns
+from skvarimp._refits.filled import MOST_COLUMNS, FilledColumns, _Column
 
 RANDOM = np.random.RandomState(0)
 WEIGHTS = RANDOM.uniform(0.5, 2.0, 60)
@@ -74,3 +74,12 @@ def test_more_columns_than_a_matrix_holds_are_not_filled_in():
     X = RANDOM.randn(3, MOST_COLUMNS + 1)
     assert FilledColumns(as_table(X[:, 1:]), np.ones(3)).reason is None
     assert "1000 columns" in FilledColumns(as_table(X), np.ones(3)).reason
+
+
+def test_a_column_is_seen_by_its_twenty_most_frequent_levels():
+    """Level k of 25 has 30 - k rows; the last five are as if they were no level."""
+    codes = np.repeat(np.arange(25), 30 - np.arange(25))
+    X = pd.DataFrame({"level": pd.Categorical(codes), "x": RANDOM.randn(len(codes))})
+    column = _Column(as_table(X), 0, np.ones(len(codes)))
+    np.testing.assert_array_equal(column.seen.sum(axis=0), 30 - np.arange(20))
+    np.testing.assert_array_equal(codes[column.rows], np.arange(20))
