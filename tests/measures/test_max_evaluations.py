@@ -677,5 +677,5 @@ def test_the_limit_of_a_scorer_that_asks_the_model_itself():
         clone(imp).set_params(max_evaluations=799).fit(Curve(), X, Y)
     for most, n_shuffles in ((800, 2), (1399, 2), (1400, 4)):
         imp.set_params(max_evaluations=most).fit(model := Curve(), X, Y)
-        assert model.rows == 100 + 3 * n_shuffles * 100
+        assert model.rows == 200 + 3 * n_shuffles * 100
         assert imp.n_draws_.tolist() == [100 * n_shuffles] * 3
