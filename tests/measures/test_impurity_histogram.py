@@ -187,3 +187,21 @@ def test_histogram_early_stopping_is_drawn_again(model):
     imp = ImpurityImportance(surrogates=True, convention="rpart").fit(model, XC, y)
     assert np.all(imp.importances_ > 0)
     assert len(imp.surrogate_splits_)
+
+
+def test_class_weights_are_weights_of_rows():
+    """A model with `class_weight` has the surrogates of one that was given weights."""
+    by_class = {0: 5.0, 1: 1.0, 2: 0.25}  # such a model asks for positions of labels
+    of_rows = np.array([5.0, 1.0, 0.25])[np.unique(LABELS, return_inverse=True)[1]]
+    model = HistGradientBoostingClassifier(max_iter=3, early_stopping=False)
+    weighted = clone(model).fit(XC, LABELS, sample_weight=of_rows)
+    model.set_params(class_weight=by_class).fit(XC, LABELS)
+    imp = ImpurityImportance(surrogates=True, convention="rpart")
+    expected = clone(imp).fit(weighted, XC, LABELS, sample_weight=of_rows)
+    imp.fit(model, XC, LABELS)
+    assert len(imp.surrogate_splits_)
+    for found, wanted in (
+        (imp.surrogate_splits_, expected.surrogate_splits_),
+        (imp.importances_, expected.importances_),
+    ):
+        np.testing.assert_array_equal(found, wanted)
