@@ -224,7 +224,7 @@ def parts_by_given_tree(tree, predictors, feature, target, problem, seed):
         For a classifier levels.
     """
     tree = clone(tree)
-    if tree.get_params().get("random_state", 0) is None:
+    if tree.get_params().get("random_state", seed) is None:
         tree.set_params(random_state=seed)
     columns = predictors.others(feature)
     if len(columns) == 0:

@@ -14,7 +14,12 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 
-from skvarimp import CurvesDisplay, DerivativeImportance, PartialDependenceImportance
+from skvarimp import (
+    ALEImportance,
+    CurvesDisplay,
+    DerivativeImportance,
+    PartialDependenceImportance,
+)
 from skvarimp._data.statistics import deciles, distinct_masses
 
 
@@ -134,13 +139,19 @@ def test_curves_in_axes_of_the_user_say_what_their_bands_are():
     plt.close("all")
 
 
-@pytest.mark.parametrize("grid", ["all", "equidistant"])
-def test_deciles_are_those_of_the_observed_values(grid):
+@pytest.mark.parametrize(
+    "imp",
+    [
+        PartialDependenceImportance(grid="all"),
+        PartialDependenceImportance(grid="equidistant"),
+        ALEImportance(),
+    ],
+)
+def test_deciles_are_those_of_the_observed_values(imp):
     """Whatever the grid; rows of a weight count as often."""
     random = np.random.RandomState(0)
     Z = random.randint(0, 30, (80, 2)).astype(float)
     counts = random.randint(0, 3, 80)
-    imp = PartialDependenceImportance(grid=grid)
     imp.fit(lambda X: X[:, 0], Z, sample_weight=counts)
     repeated = np.repeat(Z[:, 0], counts)
     expected = np.quantile(repeated, np.arange(1, 10) / 10, method="inverted_cdf")

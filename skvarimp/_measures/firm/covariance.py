@@ -358,7 +358,7 @@ def _intensity_of_correlations(n, rows, norm, fourth, n_varying):
     correlations = means * (n / (n - 1.0)) ** 2
     variances = n / (n - 1.0) ** 3 * (squares - n * means)
     # not above: one column, or none correlated
-    return _intensity(variances, correlations, 1e-12 * max(n_varying, 1))
+    return _intensity(variances, correlations, 1e-12 * n_varying)
 
 
 def _intensity_of_variances(n, variances, fourth, middle):

@@ -214,8 +214,9 @@ class MeanCurves:
 
 def spread_cells(move, most):
     """At most so many cells, equally spaced, both ends among them; missing ones too."""
-    last = move.values[-1] if move.values.ndim == 1 else 0.0
-    n_known = move.n_cells - is_missing(last)
+    n_known = move.n_cells
+    if move.values.ndim == 1:
+        n_known -= is_missing(move.values[-1])
     cells = np.linspace(0, n_known - 1, min(n_known, most)).round().astype(np.intp)
     return np.union1d(cells, np.arange(n_known, move.n_cells))
 

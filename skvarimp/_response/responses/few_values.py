@@ -121,10 +121,10 @@ class FewValuesTasks(ColumnsTasks):
         if not every_value or not isinstance(walk.rows.table, SparseTable):
             return
         counts = numbers_of_values(walk.rows.table.csc)[columns]
-        for n_cells in range(1, MOST_VALUES + 1):
+        for n_cells in np.unique(counts[counts <= MOST_VALUES]):
             alike = features[counts == n_cells]
             each = self.response.n_outputs * len(walk.rows) * n_cells
-            for part in slices(len(alike), each, CACHE) if len(alike) else ():
+            for part in slices(len(alike), each, CACHE):
                 yield alike[part]
 
     def reduced_columns(self, positions, columns):
