@@ -84,7 +84,7 @@ def importance_difference(
     check_confidence(confidence)
     ours, theirs = rows_of(first), rows_of(second)
     order = _matching(first.features_, second.features_)
-    difference = first.importances_ - second.importances_[order]
+    ends = np.stack([first.importances_, second.importances_[order]])
     psi, other = ours.influences, theirs.influences[:, order]
     if _same_rows(ours, theirs):
         terms, freedom = ours.terms(psi - other), ours.units.freedom
@@ -92,12 +92,11 @@ def importance_difference(
         terms = _together(ours, theirs, psi, other)
         freedom = min(ours.units.freedom, theirs.units.freedom)
     unknown = _constant(first, ours) & _constant(second, theirs)[order]
-    difference = np.where(unknown, np.nan, difference)
+    ends = np.where(unknown, np.nan, ends)
     terms = np.where(unknown[:, np.newaxis], np.nan, terms)
     drawn = np.hypot(first.result_.drawn, second.result_.drawn[order])
     error, skew = error_and_skewness(terms, drawn)
-    size = np.abs(first.importances_) + np.abs(second.importances_[order])
-    difference, p_values = _tested(difference, size, error, skew, freedom)
+    difference, p_values = _tested(ends, error, skew, freedom)
     errors = root_of_squares(terms)
     one, other = first.result_, second.result_
     return ImportanceDifferences(
@@ -385,13 +384,14 @@ def _from_others(rows: KeptRows, drawn, inside):
     (theta, psi), (others, psi_others) = _mean_of(rows, inside), _mean_of(rows, ~inside)
     drawn = drawn / np.sqrt(share * (1.0 - share))
     error, skew = error_and_skewness(rows.terms(psi - psi_others), drawn)
-    freedom, size = min(n_inside, n_others) - 1, np.abs(theta) + np.abs(others)
-    return _tested(theta - others, size, error, skew, freedom)
+    ends, freedom = np.stack([theta, others]), min(n_inside, n_others) - 1
+    return _tested(ends, error, skew, freedom)
 
 
-def _tested(difference, size, error, skew, freedom):
-    """The difference, 0 where it is rounding of terms of a size, and its p-value."""
-    difference = np.where(np.abs(difference) <= 1e-12 * size, 0.0, difference)
+def _tested(ends, error, skew, freedom):
+    """The first less the second, 0 where that is rounding, and the p-value."""
+    same = np.isclose(*ends, rtol=1e-12, atol=0.0)
+    difference = np.where(same, 0.0, ends[0] - ends[1])
     return difference, two_sided_p_values(difference, error, skew, freedom)
 
 

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from messages import says
 from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from skvarimp import (
     InteractionImportance,
+    PartialDependenceImportance,
     SensitivityImportance,
     compare_importances,
 )
@@ -54,6 +56,23 @@ def test_one_model_has_no_order_in_common_with_others():
     twice = {"ridge": MODELS["ridge"], "again": MODELS["ridge"]}
     assert "The order is the same" not in alone.summary()
     assert "The order is the same" in compare_importances(twice, X, Y).summary()
+
+
+def test_mean_curves_on_several_grids_of_shallow_trees():
+    """Of many rows, each curve and its errors are those of its own grid."""
+    model = RandomForestRegressor(5, max_depth=3, random_state=0)
+    rows = np.tile(X, (4, 1))
+    model.fit(rows, np.tile(Y, 4))
+    measures = [PartialDependenceImportance(grid=g) for g in ("all", "deciles", 3)]
+    compared = compare_importances(model, rows, None, measures)
+    for measure, together in zip(measures, compared.fitted.values()):
+        alone = measure.fit(model, rows)
+        np.testing.assert_allclose(
+            together.importances_, alone.importances_, rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            together.standard_errors_, alone.standard_errors_, rtol=1e-12
+        )
 
 
 def test_measures_share_one_walk(monkeypatch):

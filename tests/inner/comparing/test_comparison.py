@@ -117,11 +117,13 @@ def test_errors_of_drawing_of_a_cohort_and_of_all_others():
 
 
 def test_differences_of_the_size_of_rounding_are_none():
-    """Below 1e-12 of the two numbers; a difference of 0 has the p-value 1."""
-    given = np.array([0.9e-12, 1.1e-12, -0.9e-14, -2.0, 0.0])
-    size, error = np.array([1.0, 1.0, 0.001, 3.0, 0.0]), np.array([1e-12] * 3 + [1, 1])
-    difference, p_values = _tested(given, size, error, np.zeros(5), 4)
-    expected = np.array([0.0, 1.1e-12, -0.9e-14, -2.0, 0.0])
+    """Below 1e-12 of the numbers; a difference of 0 has the p-value 1."""
+    second = np.array([1.0, 1.0, 0.001, 3.0, 0.0])
+    first = second + np.array([0.9e-12, 1.1e-12, -0.9e-14, -2.0, 0.0])
+    error = np.array([1e-12, 1e-12, 1e-12, 1.0, 1.0])
+    difference, p_values = _tested([first, second], error, np.zeros(5), 4)
+    expected = first - second
+    expected[0] = 0.0
     np.testing.assert_array_equal(difference, expected)
     by_hand = 2 * stats.t.sf(np.abs(expected) / error, 4)
     np.testing.assert_allclose(p_values, by_hand, rtol=1e-12)
