@@ -436,3 +436,24 @@ def test_how_many_permutations_were_done_before_a_stop():
             callbacks=Recorder(2, step="refit"),
         )
     assert len(found.null) == 1
+
+
+@pytest.mark.parametrize(
+    ("cv", "said"),
+    [
+        ("all_rows", "LinearRegression refitted on 40 training rows."),
+        (2, "LinearRegression refitted in 2 folds on 40 held-out rows."),
+    ],
+)
+def test_the_summary_says_on_which_rows(cv, said):
+    """Models refitted on all rows have no folds."""
+    found = null_importances(
+        LinearRegression(),
+        np.random.RandomState(0).normal(size=(40, 2)),
+        np.arange(40.0),
+        PermutationImportance(),
+        n_permutations=2,
+        cv=cv,
+        random_state=0,
+    )
+    assert said in found.summary()

@@ -162,7 +162,7 @@ def midpoint(below, above):
     """Midway between two values, such that below <= threshold < above."""
     with np.errstate(invalid="ignore"):  # -inf and inf have no middle
         middle = below / 2 + above / 2
-    return np.where((below <= middle) & (middle < above), middle, below)
+    return np.where(middle < above, np.maximum(middle, below), below)
 
 
 class SplitRecords:
