@@ -31,11 +31,11 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("_measures", "_response", "_comparing", "_refits")
 OTHERS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Add: ast.Sub}
 OTHERS |= {other: operator for operator, other in OTHERS.items()}
-SIZES = r"CACHE|(BLOCK|HELD)\b|numbers_at_once|working_bytes|MOST_VALUES|ROWS_OF_LEAF"
-SIZES += "|NODES_A_CELL|TYPICAL_NODES|LEAST_CELLS|GUESSES|visits_of|KEPT_ELEMENTS"
-SIZES = re.compile(SIZES + r"|bytes_kept|affordable|\bcost\(")
-OF_SPEED = re.compile("cost|fastest|memory|guess")
-SYMMETRIC = "(max|min|imum|array_equal|union1d|clip|multiply|swapaxes|any_close)$"
+SIZES = r"CACHE|(BLOCK|HELD)\b|numbers_at_once|_bytes|MOST_VALUES|ROWS_OF_LEAF"
+SIZES += "|TASK_|NODES_A_CELL|TYPICAL_NODES|LEAST_CELLS|GUESSES|visits_of|KEPT_ELEMENTS"
+SIZES = re.compile(SIZES + r"|bytes_|affordable|\bcost\(")
+OF_SPEED = re.compile("bytes|cost|fastest|memory|guess")
+SYMMETRIC = "(max|min|imum|array_equal|union1d|clip|multiply|swapaxes|close)$"
 
 
 def places(node):
