@@ -13,6 +13,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import (
+    GammaRegressor,
     HuberRegressor,
     Lasso,
     LinearRegression,
@@ -198,6 +199,25 @@ def test_no_residual_no_statistic():
     model = LinearRegression().fit(X, np.ones(60))
     with pytest.raises(ValueError, match="y is constant"):
         CoefficientImportance(statistic="standardized").fit(model, X, np.ones(60))
+
+
+def test_counts_without_residuals_have_a_wald_statistic():
+    """Their variance is their mean; that of other targets would be 0.
+
+    The log of the ratio of two Poisson means of ten rows, 2 and 6, has the variance
+    1 / 20 + 1 / 60.
+    """
+    X = np.repeat([[0.0], [1.0]], 10, axis=0)
+    y = np.where(X[:, 0] > 0, 6.0, 2.0)
+    for model in (PoissonRegressor(alpha=0), GammaRegressor(alpha=0)):
+        model.fit(X, y)
+        model.intercept_, model.coef_ = np.log(2.0), np.array([np.log(3.0)])
+        if isinstance(model, GammaRegressor):
+            with pytest.raises(ValueError, match="without any residual"):
+                T.fit(model, X, y)
+            continue
+        expected = np.log(3.0) / np.sqrt(1 / 20 + 1 / 60)
+        assert_allclose(T.fit(model, X, y).importances_, expected, rtol=1e-12)
 
 
 def test_unknown_class_and_parameter():
