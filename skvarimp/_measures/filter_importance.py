@@ -135,7 +135,7 @@ class FilterImportance(BaseImportance):
             )
         self.scores_ = scores
         undefined = np.isnan(scores)
-        lowest = min(0.0, scores[~undefined].min(initial=0.0))
+        lowest = scores[~undefined].min(initial=0.0)
         importances = np.where(undefined, lowest, scores)
         self._store(importances[:, np.newaxis], [e.name for e in features], ["y"])
 

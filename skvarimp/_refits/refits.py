@@ -238,7 +238,7 @@ class Refits:
             "model": f"{model} refitted{folds}" if model else "",
             "n_samples": len(weights),
             "rows": "training row" if reads else "held-out row",
-            "weighted": len(weights) > 0 and bool(np.ptp(weights) > 0),
+            "weighted": len(np.unique(weights)) > 1,
             "fixed": "the fitted models are held fixed",
         }
         return Circumstances(**(given | said))

@@ -146,8 +146,8 @@ class Steps:
 
     def chunks(self):
         """Slices of rows of about `CACHE` pieces."""
-        most = int(np.diff(self.starts).max(initial=0)) + 1
-        return slices(self.n_rows, most * len(self.first), CACHE)
+        most = np.diff(self.starts).max(initial=0)
+        return slices(self.n_rows, (int(most) + 1) * len(self.first), CACHE)
 
     def part(self, rows):
         """The steps of a slice of the rows."""

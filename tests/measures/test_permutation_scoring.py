@@ -1,6 +1,7 @@
 """Permutation importance by scorers."""
 
 from functools import wraps
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -356,3 +357,24 @@ def test_the_error_of_drawing_is_shown():
     assert (
         "monte_carlo_error" not in SensitivityImportance().fit(FOREST, X, Y).to_frame()
     )
+
+
+def test_a_scorer_may_call_a_function():
+    """As it asks the method of an object."""
+    seen = []
+
+    def function(Z):
+        seen.append(len(Z))
+        return np.sin(Z[:, 0]) + Z[:, 1]
+
+    def by_call(model, X, y):
+        return -float(np.mean(np.abs(y - model(X))))
+
+    model = SimpleNamespace(predict=function)
+    imp = PermutationImportance(scoring=error_of_callable, n_draws=40, random_state=0)
+    expected = clone(imp).fit(model, X, Y)
+    n_asked = sum(seen)
+    imp.set_params(scoring=by_call).fit(function, X, Y)
+    for name in ("importances_", "standard_errors_"):
+        np.testing.assert_array_equal(getattr(imp, name), getattr(expected, name))
+    assert sum(seen) == 2 * n_asked
