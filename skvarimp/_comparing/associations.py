@@ -240,8 +240,9 @@ def _associations(values, codes, method):
             rows = (level >= 0) & (other >= 0)
             if j < k and rows.sum() >= LEAST_ROWS:
                 result[j, k] = result[k, j] = _cramers_v(level[rows], other[rows])
+    result = np.minimum(result, 1.0)
     np.fill_diagonal(result, 1.0)
-    return np.minimum(result, 1.0)
+    return result
 
 
 def _by_missing(values):

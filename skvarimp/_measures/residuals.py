@@ -188,7 +188,7 @@ class Predictor:
             return np.sum(w[rows][seen] @ squares)
 
         models = [sources.model]
-        if sources.model is None or is_classifier(sources.model) != (n_levels > 0):
+        if sources.model is None or is_classifier(sources.model) != bool(n_levels):
             categorical = sources.categorical[self.others]
             models = default_models(categorical, self.seed, n_levels)
         least = to_beat = np.inf  # errors in all folds, and in the first

@@ -52,7 +52,7 @@ class FilledColumns:
         centred /= np.where(largest > 0, largest, 1.0)  # squares of 1e200 are infinite
         spread = np.sqrt(shares @ centred**2)
         self.standard = centred / np.where(spread > 0, spread, 1.0)
-        self.spread = np.where(spread > 0, largest * spread, 1.0)
+        self.spread = largest * spread
         covariance = (self.standard * shares[:, np.newaxis]).T @ self.standard
         covariance[np.diag_indices_from(covariance)] += PENALTY
         self.inverse = np.linalg.inv(covariance)

@@ -326,7 +326,7 @@ def values_alone(table, weights, feature, categorical_columns=frozenset()):
     """
     j, *more = feature.columns
     known = not more and not table.has_levels(j) and not table.has_nulls(j)
-    if not known or table.column(j).dtype.kind == "O" or np.any(weights != weights[0]):
+    if not known or table.column(j).dtype.kind == "O" or np.ptp(weights):
         return make_move(table, weights, feature, "all", categorical_columns)
     ascending, kind = table.ascending(j), kind_of(table, feature, categorical_columns)
     first = np.flatnonzero(begins_value(ascending))

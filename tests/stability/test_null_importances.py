@@ -181,6 +181,8 @@ def test_signal_gets_the_smallest_possible_p_value(cv):
     for p in (found.pvalues(), found.familywise_pvalues):
         assert np.all(p[[0, 2]] == 1 / 20)
         assert np.all(p[[1, 3, 4]] > 0.05)
+    _, _, others = found.summary().partition("stand out")
+    assert set(re.findall("x[0-9]", others)) == {"x1", "x3", "x4"}
     frame = found.to_frame()
     assert set(frame["feature"][:2]) == {"x0", "x2"}
     first = frame.set_index("feature").loc["x0"]

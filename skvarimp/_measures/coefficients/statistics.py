@@ -450,7 +450,7 @@ class Design:
         ndarray of shape (rank, n_classes, n_parameters) or None
             None where the information is singular.
         """
-        n_classes = roots.shape[1]
+        _, n_classes, _ = roots.shape
         # The linear predictors of all classes may move together: nothing changes.
         rank = self.rank * max(n_classes - 1, 1)
         if rank == 0:

@@ -243,7 +243,6 @@ default="auto"
         strengths = self._strengths(plan)
         sets = [tuple(names[e] for e in members) for members in plan.own]
         if n_strongest:
-            on_grid = Request(self.grid, [], [], self._categorical)
             order = np.argsort(-strengths.mean(axis=1), kind="stable")[:n_strongest]
             strengths, sets = strengths[order], [sets[s] for s in order]
         set_names = [":".join(members) for members in sets] or ["all features"]

@@ -83,3 +83,13 @@ def test_a_column_is_seen_by_its_twenty_most_frequent_levels():
     column = _Column(as_table(X), 0, np.ones(len(codes)))
     np.testing.assert_array_equal(column.seen.sum(axis=0), 30 - np.arange(20))
     np.testing.assert_array_equal(codes[column.rows], np.arange(20))
+
+
+def test_a_constant_column_tells_nothing():
+    """Others are filled in as they are without it."""
+    X = RANDOM.randn(60, 3)
+    beside = np.column_stack([X, np.full(60, 7.0)])
+    donors = FilledColumns(as_table(beside), WEIGHTS).donors([0, 1])
+    without = FilledColumns(as_table(X), WEIGHTS).donors([0, 1])
+    np.testing.assert_array_equal(donors, without)
+    assert np.unique(donors[:, 0]).size > 10
