@@ -33,7 +33,7 @@ OTHERS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Add: ast.Sub}
 OTHERS |= {other: operator for operator, other in OTHERS.items()}
 SIZES = r"CACHE|(BLOCK|HELD)\b|\b(numbers_)?at_once\(|_bytes|bytes_|n_tasks|TASK_"
 SIZES += "|NODES_A_CELL|TYPICAL_NODES|LEAST_CELLS|GUESSES|visits_of|KEPT_ELEMENTS|LOOKS"
-SIZES += r"|MOST_SETS|MOST_VALUES|ROWS_OF_LEAF|affordable|\bcost\("
+SIZES += r"|MOST_(SETS|VALUES|KEPT)|ROWS_OF_LEAF|QUICK|SKETCH|(?i:affordable)|\bcost\("
 OF_SPEED = "bytes|cost|fastest|memory|guess"
 SYMMETRIC = "(max|min|imum|array_equal|union1d|clip|multiply|swapaxes|close)$"
 
