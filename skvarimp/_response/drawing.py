@@ -217,9 +217,9 @@ class StrataPoints:
 
 
 def _second_integral(gaps):
-    """The second integral of c, of gaps in units of W; see the module."""
+    """A second integral of c, of gaps in units of W; see the module."""
     gaps = np.clip(gaps, 0.0, 1.0)
-    return xlogy(gaps, gaps) + (1.0 - gaps**2) / 2
+    return xlogy(gaps, gaps) - gaps**2 / 2
 
 
 def uniform_numbers(seed, n_rows, rows, before, n_numbers):
