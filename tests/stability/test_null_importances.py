@@ -426,7 +426,11 @@ def test_what_stands_out_is_above_nineteen_shuffled_targets(n, words):
     assert re.search(words, found.summary())
 
 
-def test_how_many_permutations_were_done_before_a_stop():
+@pytest.mark.filterwarnings("ignore:Interrupted after 2 of 4 steps")
+@pytest.mark.parametrize(
+    "end", [{"stop_after": 2}, {"fail_after": 2, "error": KeyboardInterrupt()}]
+)
+def test_how_many_permutations_were_done_before_a_stop(end):
     """The refit to y itself is none of them."""
     with pytest.warns(ImportanceWarning, match=r"stopped: 1 of 3 permutations"):
         found = null_importances(
@@ -435,7 +439,7 @@ def test_how_many_permutations_were_done_before_a_stop():
             Y,
             OBSERVED,
             n_permutations=3,
-            callbacks=Recorder(2, step="refit"),
+            callbacks=Recorder(**end, step="refit"),
         )
     assert len(found.null) == 1
 
