@@ -115,3 +115,14 @@ def test_intervals_cover(parameters, fixed, population):
         gap = np.abs(imp.importances_[0] - population)
         inside.append(gap <= 1.96 * imp.standard_errors_[0])
     assert 0.92 <= np.mean(inside) <= 0.97
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_no_interval_ends_above_half_the_range(standardize):
+    """Which no standard deviation exceeds; scores of 0 and 3."""
+    rows = draw(12, 0)
+    score = np.where(rows[:, 0] > 0, 3.0, 0.0)
+    imp = FIRMImportance(standardize=standardize, features=[0, 1])
+    imp.fit(lambda Z: np.where(Z[:, 0] > 0, 3.0, 0.0), rows)
+    most = 1.5 / score.std() if standardize else 1.5
+    np.testing.assert_allclose(imp.interval(0.9999)["upper"], most, rtol=1e-12)

@@ -282,6 +282,19 @@ def test_the_record_is_small_and_complete():
     assert set(np.unique(splits["direction"])) <= {-1, 1}
 
 
+def test_nodes_of_a_large_tree_have_their_numbers():
+    """More of them than one byte holds."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 2))
+    X = np.column_stack([X, X + 0.1 * random.normal(size=X.shape)])
+    y = random.normal(size=300)
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    splits = ImpurityImportance(surrogates=True).fit(tree, X, y).surrogate_splits_
+    inner = np.flatnonzero(tree.tree_.children_left >= 0)
+    assert set(splits["node"]) <= set(inner)
+    assert splits["node"].max() > 300
+
+
 def test_weights_near_those_of_training_are_refused():
     """A thousandth of one row's weight is another tree, not rounding."""
     random = np.random.RandomState(0)
