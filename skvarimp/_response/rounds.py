@@ -522,7 +522,7 @@ def rows_in_rounds(draws, n_first, tol, measure, size):
             cost = max(draws.sizes[active].sum(), 1)
             left = min(rows_left.left, NO_LIMIT)
             n_next = int(min(n_next, n_rows, left // cost))
-            once = n_drawn > 0 and not isinstance(tol, float)
+            once = n_drawn and not isinstance(tol, float)
             if once or n_next <= n_drawn or not len(active):
                 progress.step(n_features - progress.n_done)
                 break
