@@ -286,3 +286,50 @@ def test_out_of_bag_of_trees_with_two_rows_left():
     imp = PermutationImportance(rows="oob").fit(forest, rows, y)
     expected = [out_of_bag_by_hand(forest, rows, y, losses, [j]) for j in range(5)]
     np.testing.assert_allclose(imp.importances_, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize("times", [1, 3])
+def test_out_of_bag_of_one_tree(times, relative):
+    """That of the tree alone on the rows that it was not grown on, however often."""
+    forest = RandomForestRegressor(1, max_depth=3, random_state=0).fit(X, Y)
+    (tree,), (drawn,) = forest.estimators_, forest.estimators_samples_
+    forest.estimators_ = times * [tree]
+    out = np.setdiff1d(np.arange(len(X)), drawn)
+    alone = PermutationImportance(relative=relative).fit(tree, X[out], Y[out])
+    imp = PermutationImportance(rows="oob", relative=relative).fit(forest, X, Y)
+    np.testing.assert_allclose(imp.importances_, alone.importances_, rtol=1e-9)
+    np.testing.assert_allclose(imp.baseline_, alone.baseline_, rtol=1e-12)
+    # the same influences, but of n rows and not of m: divisors n - 1 and m - 1
+    n, m = len(X), len(out)
+    errors = alone.standard_errors_ * np.sqrt(n / (n - 1) * (m - 1) / m)
+    np.testing.assert_allclose(imp.standard_errors_, errors, rtol=1e-9)
+    assert imp.output_names_ == alone.output_names_ == ["squared_error"]
+
+
+def test_errors_of_drawing_over_many_trees_are_as_large_as_the_gaps():
+    """Squared gaps over errors are 1 on average, less where errors are cautious."""
+    data, target = make_friedman1(100, random_state=0)
+    forest = RandomForestRegressor(5, max_depth=3, random_state=0).fit(data, target)
+    imp = PermutationImportance(rows="oob", features=[0, 1, 3, 4], estimation="exact")
+    exact = imp.fit(forest, data, target).importances_
+    imp.set_params(estimation="sampled", n_draws=4)
+    ratios = []
+    for seed in range(6):
+        imp.set_params(random_state=seed).fit(forest, data, target)
+        ratios.append((imp.importances_ - exact) / imp.monte_carlo_errors_)
+    assert 0.2 < np.mean(np.square(ratios)) < 3.0
+
+
+@pytest.mark.parametrize("estimation", ["exact", "sampled"])
+def test_out_of_bag_of_one_feature_that_some_trees_ignore(estimation):
+    """Trees that never split on it gain nothing."""
+    forest = RandomForestRegressor(5, max_depth=1, random_state=0).fit(X, Y)
+    n_split = sum(3 in tree.tree_.feature for tree in forest)
+    assert 0 < n_split < 5
+    imp = PermutationImportance(rows="oob", estimation=estimation, random_state=0)
+    imp.set_params(features=[3]).fit(forest, X, Y)
+    expected = out_of_bag_by_hand(forest, X, Y, squares_of, [3])
+    errors = imp.monte_carlo_errors_
+    bound = 1e-12 if errors is None else 4 * errors + 1e-12
+    assert np.all(np.abs(imp.importances_ - expected) <= bound)

@@ -12,6 +12,7 @@ from skvarimp._response.basis import (
     gaussian_nodes,
     interpolation,
     nodes,
+    relative,
     tanh_nodes,
 )
 from skvarimp._response.rows import Rows
@@ -53,6 +54,18 @@ def test_nodes_of_tanh_are_as_many_as_the_theorem_needs():
         for s in slopes
     ]
     check_numbers(np.array([tanh_nodes(slope) for slope in slopes]), np.array(needed))
+
+
+@pytest.mark.parametrize(("k", "end"), [(0, -1.0), (1, 1.0)])
+def test_no_position_is_outside_of_the_nodes(k, end):
+    """Between 1 and 2 there is no number midway between ends three steps apart."""
+    step = np.finfo(float).eps
+    low, high = 1 + k * step, 1 + (k + 3) * step
+    # the middle is rounded to the even neighbour, which is two steps from one end
+    assert abs(np.array([low, high]) - (low + high) / 2).max() == 2 * step
+    found = relative(np.array([low, high]), low, high)
+    assert np.abs(found).max() == 1.0
+    assert end in found
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 9])

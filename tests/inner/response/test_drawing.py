@@ -361,6 +361,18 @@ def test_bins_of_donors_have_no_side():
     np.testing.assert_array_equal(up, expected)
 
 
+@pytest.mark.parametrize(("more", "joined"), [(0, False), (1, True)])
+def test_donors_are_joined_where_they_outnumber_the_bins(more, joined):
+    """Up to then each has a bin of its own, whatever its weight."""
+    n = DONOR_BINS + more
+    weights = np.random.default_rng(0).dirichlet(np.ones(n))
+    column = np.arange(float(n))[:, np.newaxis]
+    move = make_move(as_table(column), weights, Feature("x", (0,)), "all")
+    bins = DonorBins.of(move)
+    assert (len(bins.chances) < n) == joined
+    np.testing.assert_allclose(np.bincount(bins.of_cell, weights), bins.chances)
+
+
 def test_directions_within_parts_add_up_by_weight():
     """Rises and spreads of a part count by the share of the rows that it holds."""
     random = np.random.default_rng(0)

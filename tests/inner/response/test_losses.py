@@ -9,6 +9,7 @@ from messages import says
 from response_oracle import beside_black_box
 from roundoff import roundoff
 from sklearn.datasets import make_multilabel_classification
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import (
     GammaRegressor,
@@ -408,6 +409,12 @@ def test_deviances(loss, model, y, metric):
         ("poisson_deviance", LinearRegression(), COUNTS - 1, "at least 0, got -1"),
         ("gamma_deviance", LinearRegression(), COUNTS, "above 0, got 0"),
         ("poisson_deviance", LinearRegression(), COUNTS, "predictions above 0, got -"),
+        (
+            "poisson_deviance",
+            DummyRegressor(),
+            0 * COUNTS,
+            "predictions above 0, got 0,",
+        ),
         ("tweedie_deviance", LogisticRegression(), TWO, "log_loss"),
     ],
 )
