@@ -200,6 +200,31 @@ def test_the_limit_that_an_error_advises_is_enough(importance, most):
     assert np.all(imp.monte_carlo_errors_ > 0)
 
 
+@pytest.mark.parametrize(
+    ("importance", "advised"),
+    [
+        # X, and four draws of 20 rows for each of six columns
+        (SensitivityImportance(), 100 + 6 * 4 * 20),
+        # 20 rows with all their values
+        (SensitivityImportance(estimation="rows"), 100 + 6 * 20 * 100),
+        # X once more for each scorer, and two draws of all rows
+        (PermutationImportance(scoring="r2"), 100 + 1300),
+        (PermutationImportance(scoring=["r2", "max_error"]), 100 + 2 * 1300),
+        # two repeats of two orders with two donors each
+        (ShapleyImportance(), 100 + 6 * 2 * 2 * 2 * 100),
+        # 20 rows with 64 values and a missing one; four draws of 20 rows
+        (PartialDependenceImportance(), 100 + 6 * 65 * 20),
+        (SobolImportance(), 100 + 6 * 65 * 20 + 6 * 4 * 20),
+    ],
+    ids=repr,
+)
+def test_what_is_advised_before_the_first_row(importance, advised):
+    """The fewest rows that tell something of every feature."""
+    imp = clone(importance).set_params(max_evaluations=99)
+    with pytest.raises(ValueError, match=f"use max_evaluations={advised}[.]"):
+        imp.fit(Counted(KNeighborsRegressor().fit(X, Y)), X, Y)
+
+
 def test_one_repeat_has_no_errors():
     """A warning says so, and what would give them."""
     model = KNeighborsRegressor().fit(X, Y)

@@ -288,6 +288,28 @@ def test_constant_responses():
     np.testing.assert_allclose(one.importances_per_output_[:, 1], 0.0)
 
 
+@pytest.mark.parametrize("size", [1.0, 8.0])
+@pytest.mark.parametrize("estimation", ["exact", "sampled"])
+def test_responses_that_are_constant_up_to_rounding(estimation, size):
+    """Standard deviations below 1e-13 of the response's size are rounding.
+
+    Where X has none, a feature may add ten times as much: it moves the response by
+    `move` at half of the donors, which is a standard deviation of half of it.
+    """
+    rows = np.array([[0.0, 0.0], [1.0, 1.0]])
+    imp = SobolImportance(estimation=estimation, random_state=0)
+    for times, share in [(0.95, 0.0), (1.05, 1.0)]:
+        move = size * 2e-13 * times
+        imp.fit(lambda X, move=move: size + move * X[:, 0], rows)
+        np.testing.assert_allclose(imp.total_, [share, 0.0], rtol=0.01)
+    move = size * 2e-12 * 0.95
+    imp.fit(lambda X: size + move * (X[:, 0] != X[:, 1]), rows)
+    assert np.all(imp.total_ == 0)
+    move = size * 2e-12 * 1.05
+    with pytest.raises(ValueError, match=says("'y' … 'x0' … SensitivityImportance")):
+        imp.fit(lambda X: size + move * (X[:, 0] != X[:, 1]), rows)
+
+
 def test_grids():
     """An integer and given values weigh the cells; the rows are then no donors."""
 

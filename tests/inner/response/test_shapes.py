@@ -27,7 +27,14 @@ from skvarimp._response.losses import (
 from skvarimp._response.mean_curves import IndividualFlatness, PartialDependence
 from skvarimp._response.reductions import Observed, Pairs, Range
 from skvarimp._response.rows import Rows
-from skvarimp._response.shape import Cells, Chunk, Dense, Shape, reduced
+from skvarimp._response.shape import (
+    Cells,
+    Chunk,
+    Dense,
+    Shape,
+    _mass_below,
+    reduced,
+)
 from skvarimp._response.steps import StepCurves, Steps
 
 N = 60
@@ -186,3 +193,18 @@ def test_steps_of_blocks_are_joined_in_the_order_of_the_rows():
     found = joined.by_group(np.ones(n_rows), np.arange(n_rows), n_rows)
     expected = np.concatenate(dense, axis=1)
     np.testing.assert_allclose(found, expected, atol=roundoff(5, expected))
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_masses_below_of_sorted_curves(equal):
+    """Once for all curves where the cells are equally probable, else for each."""
+    curves = np.random.RandomState(0).randn(2, 3, 4, 5)
+    chances = np.full(5, 0.2) if equal else np.array([0.1, 0.2, 0.2, 0.2, 0.3])
+    chances = np.broadcast_to(chances, (2, 1, 1, 5))
+    order = np.argsort(curves, axis=-1)
+    found = _mass_below(chances, order + 5 * np.arange(24).reshape(2, 3, 4, 1))
+    assert found.shape == ((1, 1, 1, 4) if equal else (2, 3, 4, 4))
+    for at in np.ndindex(2, 3, 4):
+        of_curve = np.broadcast_to(found, (2, 3, 4, 4))[at]
+        expected = [chances[0, 0, 0, order[at][: k + 1]].sum() for k in range(4)]
+        np.testing.assert_allclose(of_curve, expected, rtol=1e-15)
