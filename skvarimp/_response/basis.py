@@ -49,7 +49,7 @@ def n_nodes(log_bound):
     """
     excess = np.log(4.0 / (_RHO - 1.0) / ROUNDING) + log_bound(_HEIGHT)
     needed = max(np.min(excess / np.log(_RHO)), 0.0)
-    return int(np.ceil(needed)) + 1 if needed < TOO_MANY else TOO_MANY
+    return int(min(np.ceil(needed) + 1, TOO_MANY))
 
 
 def gaussian_nodes(c):

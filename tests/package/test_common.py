@@ -1,13 +1,14 @@
 """What every importance class has in common, checked on each of them."""
 
 import pickle
+import string
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import f_regression
@@ -155,6 +156,16 @@ def test_the_repr_says_how_it_was_computed(case):
     expected = f"<{unfitted}: {', '.join(told)}>" if told else unfitted
     assert repr(importance) == expected
     assert repr(clone(importance)) == unfitted
+
+
+def test_a_long_repr_is_shortened_as_scikit_learn_does():
+    """Twenty names of fifty letters are more than it shows."""
+    measure = skvarimp.SensitivityImportance(
+        features=[50 * c for c in string.ascii_letters[:20]]
+    )
+    expected = BaseEstimator.__repr__(measure)
+    assert "..." in expected
+    assert repr(measure) == expected
 
 
 def test_a_number_asked_for_before_fit_is_named(case):

@@ -241,6 +241,23 @@ def test_weights_go_along_with_y_and_rows_without_weight_stay():
     np.testing.assert_allclose(values(one), values(two), rtol=1e-6)
 
 
+def test_strata_of_two_rows_are_enough():
+    """Each pair keeps its targets, exchanged in about half of all cases."""
+    pairs, seen = np.arange(60) // 2, []
+
+    def record(estimator, X, y):
+        seen.append(y)
+        return X[0]
+
+    given = dict(n_permutations=4, strata=pairs, cv="all_rows", random_state=0)
+    null_importances(LINEAR, X, Y, record, **given)
+    exchanged = np.array(seen[1:]).reshape(4, 30, 2)
+    kept = Y.reshape(30, 2)
+    same = np.all(exchanged == kept, axis=2)
+    assert np.all(same | np.all(exchanged == kept[:, ::-1], axis=2))
+    assert 20 < same.sum() < 100  # of 120: seven standard deviations from 60
+
+
 def test_strata_and_splits_of_shuffled_targets():
     """Targets stay in their stratum; each shuffled y is stratified anew."""
     centre = np.repeat(["a", "b", "c"], 20)

@@ -74,8 +74,7 @@ def slopes(F, scores):
     Z -= mean
     sd = np.sqrt(w @ Z**2)
     varies = (ends[:, 0] < ends[:, 1]) & (sd > 0)
-    Z[:, ~varies] = 0.0
-    divisor = np.where(varies, sd, 1.0)
+    divisor = np.where(varies, sd, np.inf)  # z of a constant is 0
     Z /= divisor
     signed = Z.T @ (w[:, np.newaxis] * scores.values)
     influence = Z * (scores.values @ signs_of(signed).T)
@@ -116,8 +115,8 @@ def sparse_slopes(X, scores):
     holds = sparse.csc_array((np.ones(X.nnz), X.indices, X.indptr), shape=X.shape).T
     p = holds @ w
     sd = np.abs(value) * np.sqrt(np.maximum(p * (1.0 - p), 0.0))
-    divisor = np.where(sd > 0, sd, 1.0)
-    unit = np.where(sd > 0, value / divisor, 0.0)
+    divisor = np.where(sd > 0, sd, np.inf)  # z of a constant is 0
+    unit = value / divisor
     z0, z1 = -p * unit, (1.0 - p) * unit  # of the other rows, and of those that hold it
     signed = unit[:, np.newaxis] * (holds @ (w[:, np.newaxis] * S))
 

@@ -6,6 +6,7 @@ from numpy.polynomial import chebyshev
 from scipy.interpolate import BarycentricInterpolator
 
 from skvarimp._response.basis import (
+    TOO_MANY,
     Basis,
     _sizes,
     coefficients,
@@ -151,6 +152,22 @@ def test_nodes_grow_with_the_degree_of_the_curves(degree):
     np.testing.assert_allclose(cells[0, 0], expected, atol=1e-12 * largest)
 
 
+def test_rows_a_few_at_a_time_have_the_same_values(monkeypatch):
+    """And each row is asked for once with the nodes that are enough."""
+    slopes, asked = RANDOM.uniform(0.5, 1.0, (N_ROWS, 1)), []
+
+    def evaluate(numbers, some):
+        asked.append(some.tolist())
+        return np.sin(slopes[some] * position(numbers))
+
+    whole, _ = basis_of(evaluate).moved
+    assert asked[-1] == list(range(N_ROWS))
+    monkeypatch.setattr("skvarimp._response.basis.CACHE", 1)
+    by_row, _ = basis_of(evaluate).moved
+    assert asked[-N_ROWS:] == [[i] for i in range(N_ROWS)]
+    np.testing.assert_allclose(by_row, whole, rtol=0, atol=1e-15)
+
+
 def test_differences_of_large_numbers_vanish_down_to_their_rounding():
     """What rounding leaves of 1e8 curves of size 1 is 1e-8 of them, not 2e-13."""
     level, slopes = 1e8, RANDOM.uniform(0.5, 1.0, (N_ROWS, 1))
@@ -180,6 +197,11 @@ def test_curves_with_a_corner_need_their_values(rough_rows):
     basis = basis_of(evaluate)
     with pytest.raises(NeedsValues):
         basis.moved  # noqa: B018
+
+
+def test_nodes_of_steep_functions_are_at_most_ten_thousand():
+    """However steep; the values themselves are then asked for."""
+    assert gaussian_nodes(1e12) == tanh_nodes(1e9) == TOO_MANY
 
 
 def test_infinite_curves_need_their_values():

@@ -1,6 +1,7 @@
 """How trees are walked: sizes of blocks, workers, memory, cost."""
 
 import tracemalloc
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -49,6 +50,16 @@ def test_groups_either_way(by_rows, monkeypatch):
     model = HistGradientBoostingRegressor(categorical_features="from_dtype", **HIST)
     together = [["colour", "rank"], ["number", "rank"], ["number", "colour", "rank"]]
     check_equal(model.fit(X, y), X, None, "auto", together, ["all"])
+
+
+@pytest.mark.parametrize(
+    ("moving", "rows"),
+    [([True, False, False], True), ([True, True, False], False)],
+)
+def test_rows_go_both_ways_where_at_most_half_of_the_splits_move(moving, rows):
+    """Feature 0 splits two of four nodes, feature 1 one, whatever the leaves (-1)."""
+    table = SimpleNamespace(feature=np.array([0, 1, -1, -1, 0, 2, -1, -1, -1]))
+    assert groups.rows_reach_fewer(table, np.array(moving)) == rows
 
 
 @pytest.mark.parametrize("name", ["forest", "hist, poisson", "hist, classes"])
