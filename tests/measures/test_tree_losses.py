@@ -284,4 +284,4 @@ def test_a_library_ends_where_its_residuals_add_up_to_0(name):
 def test_unknown_losses():
     """They are refused by name."""
     with pytest.raises(NotReadable, match=says("residuals … hinge")):
-        TreeLoss("hinge")
+        TreeLoss("hinge", 1.0)

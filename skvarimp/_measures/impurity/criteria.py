@@ -230,7 +230,7 @@ class TreeLoss:
     """
 
     name: str
-    parameter: float = 1.0
+    parameter: float
 
     def __post_init__(self):
         if self.name not in RESIDUALS:

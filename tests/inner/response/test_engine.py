@@ -321,3 +321,13 @@ def test_moved_rows_keep_the_other_columns():
     (moved,) = seen
     assert np.array_equal(moved[:, [1, 2, 4]], X[rows][:, [1, 2, 4]])
     assert np.array_equal(moved[:, [0, 3]], X[move.donors[cells]][:, [0, 3]])
+
+
+@pytest.mark.parametrize(("n_outputs", "numbers"), [(1, 1), (2, 3), (4, 7)])
+def test_further_outputs_cost_two_numbers_each(n_outputs, numbers):
+    """In each call and at each value; a feature of one value costs nothing."""
+    response = BlackBoxResponse(Model(smooth), n_outputs)
+    assert response.call_cost() == numbers
+    assert response.cost(30, 5) == 30 * 5 * numbers
+    assert response.cost(30, 2) == 30 * 2 * numbers
+    assert response.cost(30, 1) == 0
