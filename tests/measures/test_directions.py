@@ -182,6 +182,24 @@ def test_an_interaction_alone_has_no_direction():
     assert imp.importances_[0] > 0.1
 
 
+@pytest.mark.parametrize("size", [1.0, 8.0])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_rises_below_rounding_are_none(sign, size):
+    """Below 1e-12 of the largest response: of lines the rise, of others its quarter.
+
+    Of two values, each with probability 1/2, the sum over pairs is a quarter.
+    """
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    model = LinearRegression().fit(corners, corners[:, 1])
+    imp = SensitivityImportance(scale=None, estimation="exact")
+    for times, expected in [(0.95, 0.0), (1.05, sign)]:
+        model.coef_ = size * np.array([sign * times * 1e-12, 1.0])
+        assert imp.fit(model, corners).directions_.tolist() == [expected, 1.0]
+        four = model.coef_ * [4.0, 1.0]
+        imp.fit(lambda X, four=four: X @ four, corners)
+        assert imp.directions_.tolist() == [expected, 1.0]
+
+
 def mixed_frame():
     """Values of all kinds, some of them missing."""
     levels = ["low", "middle", "high"]

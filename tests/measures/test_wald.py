@@ -182,10 +182,11 @@ def test_aliased_columns_of_a_generalised_linear_model():
     model = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(X, y)
 
     with pytest.warns(ImportanceWarning, match=r"\['x0', 'x3', 'x4'\]"):
-        found = CoefficientImportance().fit(model, X, y).importances_
+        found = CoefficientImportance().fit(model, X, y)
 
-    assert_allclose(found[:4], expected[[0, 1, 2, 0]], rtol=1e-4)
-    assert found[4] == 0
+    assert_allclose(found.importances_[:4], expected[[0, 1, 2, 0]], rtol=1e-4)
+    assert found.importances_[4] == 0
+    assert np.isnan(found.pvalues_[:, 0]).tolist() == [False] * 4 + [True]
 
 
 @pytest.mark.parametrize("partly", [False, True])

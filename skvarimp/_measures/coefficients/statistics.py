@@ -221,12 +221,11 @@ def coefficient_statistics(estimator, coefficients, X, y, weights, names, inputs
             square, rank[i] = design.joint_statistic(half, coefficients, columns)
             wald[i] = square / dispersion
     r = rank[:, np.newaxis]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # no distribution has r = 0
         if has_dispersion:
             pvalues = stats.f.sf(wald / r, r, freedom)
         else:
             pvalues = stats.chi2.sf(wald, r)
-    pvalues = np.where(r > 0, pvalues, np.nan)
     return CoefficientEstimates(
         statistics, errors, dispersion, freedom, wald, rank, pvalues, doubt
     )
