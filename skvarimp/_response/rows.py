@@ -259,7 +259,7 @@ def _order_of_elimination(sizes, certain, least, random):
     newcomers = np.maximum(1.0 - sizes / least[of_newcomer], 0.0)
     ends = np.append(0.0, np.cumsum(newcomers))
     chance = 1.0 - least[m + 1] / least[m]
-    others = np.where(start > done, (start - done) * chance, 0.0)
+    others = np.maximum(start - done, 0) * chance
     point = random.random(n - 1)
     at = np.searchsorted(ends, ends[start] + point - others, side="right") - 1
     at = np.clip(at, start, stop - 1)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skvarimp._data.statistics import divided
 from skvarimp._running.guards import warn
 
 ALONE = 1.5  # a smaller group counts as one row
@@ -169,7 +170,7 @@ def root_with_error(variance, products, scores):
     root = root_of(variance)
     error_of = scores.units.error_of_squares
     divisor = 2.0 * np.maximum(root, 0.5 * np.sqrt(error_of(np.diag(products))))
-    shares = 1.0 / np.where(divisor > 0, divisor, 1.0) / len(root)
+    shares = divided(1.0, divisor) / len(root)
     return root, error_of(shares @ products @ shares), shares
 
 
