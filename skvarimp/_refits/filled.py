@@ -10,6 +10,7 @@ import numpy as np
 
 from skvarimp._data.base_table import factorized
 from skvarimp._data.sparse_table import SparseTable
+from skvarimp._data.statistics import divided
 from skvarimp._measures.residuals import missing_in
 
 PENALTY = 1e-6  # on columns of variance 1: copies of a column have no inverse else
@@ -49,9 +50,9 @@ class FilledColumns:
         self.center = shares @ seen
         centred = seen - self.center
         largest = np.abs(centred).max(axis=0)
-        centred /= np.where(largest > 0, largest, 1.0)  # squares of 1e200 are infinite
+        centred = divided(centred, largest)  # squares of 1e200 are infinite
         spread = np.sqrt(shares @ centred**2)
-        self.standard = centred / np.where(spread > 0, spread, 1.0)
+        self.standard = divided(centred, spread)
         self.spread = largest * spread
         covariance = (self.standard * shares[:, np.newaxis]).T @ self.standard
         covariance[np.diag_indices_from(covariance)] += PENALTY
