@@ -13,6 +13,7 @@ from skvarimp._measures.scorers.resamples import (
     opposite_samples,
     orders,
 )
+from skvarimp._measures.scorers.sample_scores import OF_TIMES
 
 N, N_REPEATS, N_SAMPLES = 40, 3, 5
 RANDOM = np.random.RandomState(0)
@@ -127,3 +128,30 @@ def test_a_unit_less_shows_its_influence_on_a_mean(labels):
     expected = 2 * np.sqrt(n) * np.bincount(groups, influence)
     np.testing.assert_allclose(of_units[0], expected, rtol=1e-10, atol=1e-13)
     assert not of_pairs.any()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_concordance_is_a_share_of_pairs(sign):
+    """By a double loop: events before others, and before those censored at their time.
+
+    Scores 1e-9 apart are equal, and count half.
+    """
+    event, time = RANDOM.rand(N) < 0.6, RANDOM.randint(0, 12, N).astype(float)
+    y = np.rec.fromarrays([event, time], names="died,days").view(np.ndarray)
+    f = np.round(RANDOM.randn(2, N_REPEATS, N), 1) + 1e-9 * RANDOM.rand(N)
+    found = OF_TIMES["concordance of risks" if sign == 1 else "concordance of times"](
+        y, f, WEIGHTING
+    )
+    assert found.shape == (2, N_REPEATS, N_SAMPLES)
+    later = time[np.newaxis] > time[:, np.newaxis]
+    at_once = (time[np.newaxis] == time[:, np.newaxis]) & ~event
+    pairs = event[:, np.newaxis] & (later | at_once)
+    for of_found, scores in zip(found, np.round(f, 1)):
+
+        def plain(r, w, scores=scores):
+            gap = sign * (scores[r][:, np.newaxis] - scores[r])
+            right = np.where(gap > 0, 1.0, np.where(gap == 0, 0.5, 0.0))
+            of_pairs = pairs * np.outer(w, w)
+            return np.sum(of_pairs * right) / np.sum(of_pairs)
+
+        np.testing.assert_allclose(of_found, of_each(plain), rtol=1e-11)
