@@ -148,6 +148,12 @@ def test_the_default_linear_model_tells_twenty_levels_apart(n_levels):
     assert linear[-1].n_features_in_ == 1 + 20
 
 
+def test_the_default_ridge_chooses_among_powers_of_ten():
+    """From one hundredth to ten thousand, on columns of variance 1."""
+    linear, _ = default_models(np.zeros(1, dtype=bool), 0, 0)
+    np.testing.assert_allclose(linear[-1].alphas, 10.0 ** np.arange(-2, 5))
+
+
 def test_weights_reach_the_default_models():
     """Rows of no weight would halve the slope, and leave a quarter unexplained."""
     odd = np.arange(N) % 4 == 0

@@ -43,12 +43,8 @@ def test_steps_without_a_limit_take_all_that_may_be_taken(tol, n_rows):
     assert [first for first, *_ in rows] == [0, *(last for _, last, *_ in rows[:-1])]
     assert rows[-1][1] == most
     sizes = [last - first for first, last, *_ in rows]
-    if tol == "auto":
-        assert max(sizes) <= BLOCK_ROWS
-    else:  # as many again
-        assert all(
-            size <= max(BLOCK_ROWS, sum(sizes[:k])) for k, size in enumerate(sizes)
-        )
+    for k, size in enumerate(sizes[:-1]):  # a block, or as many again
+        assert size == BLOCK_ROWS * (1 if tol == "auto" or k == 0 else 2 ** (k - 1))
     again = [step for step in steps if step[2]]
     assert bool(again) == (tol == 0.01)
     before = 6
