@@ -280,7 +280,7 @@ class PartCells:
         # the first cell of the row's part on each piece, and that on the next piece
         key = self.of_row[rows][row] * self.n_cells + curves.cells[at]
         begin = np.searchsorted(self._key, key)
-        end = np.append(begin[1:], 0)
+        end = np.roll(begin, -1)
         end[bounds[1:] - 1] = end_of_part
         moved = curves.moved[:, at]
         if self._codes is not None:
