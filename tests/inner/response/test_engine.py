@@ -331,3 +331,23 @@ def test_further_outputs_cost_two_numbers_each(n_outputs, numbers):
     assert response.cost(30, 5) == 30 * 5 * numbers
     assert response.cost(30, 2) == 30 * 2 * numbers
     assert response.cost(30, 1) == 0
+
+
+def test_several_moves_are_asked_for_at_once_and_one_in_calls_of_its_own(monkeypatch):
+    """Nobody is asked where no row moves; calls for one move are of six rows here."""
+    X, _ = data()
+    table, sizes = as_table(X), []
+    weights = np.full(len(X), 1 / len(X))
+    moves = [make_move(table, weights, Feature("x", (j,)), "all") for j in (0, 3)]
+    response = BlackBoxResponse(Model(lambda X: sizes.append(len(X)) or X[:, 0]), 1)
+    monkeypatch.setattr("skvarimp._running.memory.CALL_ROWS", 6)
+    rows, cells, none = np.arange(12), np.zeros(12, dtype=int), np.arange(0)
+    for asked, expected in (
+        ([(rows, moves[0], cells)], [6, 6]),
+        ([(rows, move, cells) for move in moves], [24]),
+        ([(none, move, none) for move in moves], []),
+    ):
+        sizes.clear()
+        found = response.at_several(table, asked)
+        assert sizes == expected
+        assert [part.shape[1] for part in found] == [len(own) for own, *_ in asked]

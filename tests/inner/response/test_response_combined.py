@@ -209,3 +209,11 @@ def test_thresholds(model, method):
         checked(fitted(model, TWO), method, WEIGHTS)
     else:
         checked(fitted(make_pipeline(StandardScaler(), model), TWO), method, None)
+
+
+def test_hard_votes_of_forests_that_are_undecided():
+    """Where two trees of a member disagree, the member itself is asked."""
+    member, other = (RandomForestClassifier(2, random_state=r) for r in (0, 1))
+    model = fitted(vote(VotingClassifier, member, other, voting="hard"), TWO)
+    fast = check_equal(model, X, None, "predict", [0, 2], ["all", 3])
+    assert fast.path.startswith("vote of trees")
