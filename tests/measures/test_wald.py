@@ -189,6 +189,20 @@ def test_aliased_columns_of_a_generalised_linear_model():
     assert np.isnan(found.pvalues_[:, 0]).tolist() == [False] * 4 + [True]
 
 
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_columns_of_zeros_alone(n_classes):
+    """Without an intercept nothing is determined: statistics are 0, p-values NaN."""
+    X, y = np.zeros((12, 2)), np.arange(12.0)
+    model = LinearRegression(fit_intercept=False)
+    if n_classes:
+        y = np.arange(12) % n_classes
+        model = LogisticRegression(C=np.inf, fit_intercept=False)
+    with pytest.warns(ImportanceWarning, match=r"\['x0', 'x1'\] are constant"):
+        found = CoefficientImportance(statistic="t").fit(model.fit(X, y), X, y)
+    assert np.all(found.importances_ == 0)
+    assert np.all(np.isnan(found.pvalues_))
+
+
 @pytest.mark.parametrize("partly", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_separated_classes_are_warned_of(partly, n_classes):

@@ -437,6 +437,15 @@ def test_bad_input(given, error, message):
         AllRelevantSelector(**(dict(estimator=Ridge()) | given)).fit(X, Y)
 
 
+def test_two_rows_are_enough():
+    """In so few no tree finds anything; a single row has no other order."""
+    selector = AllRelevantSelector(TREE, random_state=0, max_iter=3)
+    selector.fit([[0.0, 1.0], [1.0, 1.0]], [0.0, 1.0])
+    assert selector.hits_.tolist() == [0, 0]
+    with pytest.raises(ValueError, match=says("at least two … n_samples = 1")):
+        selector.fit([[0.0, 1.0]], [0.0])
+
+
 def test_labels_as_text():
     """Classes may be strings."""
     words = np.where(np.median(Y) < Y, "high", "low")

@@ -302,10 +302,11 @@ def _check_maximum(design, half, residuals, dispersion, may_lack_maximum):
     """
     distance = np.inf
     if half is not None:
+        rank, n_classes, n_parameters = half.shape
         score = sum(z.T @ residuals[rows] for rows, z in design.blocks())  # (j, k)
-        if half.shape[1] > 1:
-            score = score.T.reshape(-1, 1)
-        along = half.reshape(len(half), -1) @ score
+        # one vector of all classes, or one of each output
+        score = score.T.reshape(-1, n_classes * n_parameters)
+        along = half.reshape(rank, n_classes * n_parameters) @ score.T
         decrement = np.sum(along**2, axis=0)
         distance = np.sqrt(np.max(decrement / dispersion))
     if not distance <= _WARN_DISTANCE:

@@ -216,9 +216,8 @@ class Tally:
         Rows of columns without splits are not touched: of very many columns, they stay
         memory that was asked for but never filled.
         """
-        weight = self.weights[: self.n_trees].sum()
-        if weight > 0:
-            self.association[np.flatnonzero(self.n_splits)] /= weight
+        split, weight = np.flatnonzero(self.n_splits), self.weights[: self.n_trees]
+        self.association[split] = divided(self.association[split], weight.sum())
         np.fill_diagonal(self.association, 1.0)
         return self.association
 
