@@ -8,7 +8,7 @@ from combinations import half, one_per
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from literal import mean_curve, sensitivity
-from response_oracle import check_equal
+from response_oracle import check_equal, problem_of
 from roundoff import roundoff
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
@@ -45,9 +45,11 @@ from tree_models import (
 )
 
 from skvarimp import PartialDependenceImportance, SensitivityImportance
-from skvarimp._data.table import as_table
+from skvarimp._data.table import Feature, as_table
 from skvarimp._models.forms import NotReadable
 from skvarimp._models.model import Model
+from skvarimp._response.contract import BlackBoxResponse
+from skvarimp._response.grid import make_move
 from skvarimp._response.probe import fast_response
 from skvarimp._response.steps import settled
 
@@ -329,6 +331,45 @@ def test_rounding_does_not_move_shares_off_their_ends():
     shares = [-1e-17, 0.0, 1e-17, 0.1, 0.5, 0.9, 1 - 1e-16, 1.0, 1 + 3e-16]
     found = settled(np.array(shares), 0.1)
     assert found.tolist() == [0.0, 0.0, 0.0, 0.1, 0.5, 0.9, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_no_share_but_the_ends_is_nearer_to_them_than_that_of_one_tree(n_trees):
+    """By hand: the smallest of all leaves that is not 0, of a class or of the rest."""
+    X, y, _ = data()
+    model = RandomForestClassifier(n_trees, max_depth=3, random_state=0)
+    response = fast_response(Model(model.fit(X, three_classes(y))), as_table(X))
+    shares = []
+    for tree in model.estimators_:
+        is_leaf = tree.tree_.children_left < 0
+        leaves = tree.tree_.value[is_leaf].ravel() / n_trees
+        shares += [*leaves, *(1 / n_trees - leaves)]
+    expected = min(share for share in shares if share > 1e-9)
+    assert response.gap == pytest.approx(expected, rel=1e-9)
+
+
+def test_labels_of_two_trees_that_disagree():
+    """The model itself decides ties: of steps, of mean curves, and of all moves."""
+    X, y, _ = data()
+    model = RandomForestClassifier(2, max_depth=4, random_state=0)
+    model.fit(X, three_classes(y))
+    problem, fast = problem_of(model, X, method="predict")
+    one, two = (tree.predict_proba(X) for tree in model.estimators_)
+    best = np.sort(one + two, axis=1)
+    assert np.any(best[:, -1] == best[:, -2])
+    n, slow = len(X), BlackBoxResponse(problem.model, len(problem.base))
+    for j in range(X.shape[1]):
+        move = make_move(problem.table, problem.weights, Feature("x", (j,)), "all")
+        expected = slow.curves(problem.rows, move)
+        np.testing.assert_array_equal(fast.curves(problem.rows, move), expected)
+        steps = fast.steps(problem.table, move)(problem.rows)
+        moved = steps.by_group(np.ones(n), np.arange(n), n)
+        unmoved = problem.base[:, :, np.newaxis]
+        np.testing.assert_array_equal(moved, expected - unmoved)
+        means = fast.mean_curves(problem.rows, move)
+        np.testing.assert_allclose(
+            means, slow.mean_curves(problem.rows, move), atol=1e-14
+        )
 
 
 def test_column_wise_steps_in_front():
