@@ -174,6 +174,16 @@ CASES = {
         columns([], [], [4, 0], behind=boosting(monotonic_cst=[1, 0, -1, 1, 0])),
         columns([], [], [3], behind=boosting(monotonic_cst=[1, -1, 1, 0])),
     ),
+    "behind a dropped column": lambda: (
+        make_pipeline(
+            ColumnTransformer([("x", "drop", [2])], remainder="passthrough"),
+            binned([4, 3, 5, 6]),
+        ),
+        make_pipeline(
+            ColumnTransformer([("x", "drop", [1])], remainder="passthrough"),
+            binned([3, 5, 6]),
+        ),
+    ),
     "one item for the one column of a step": lambda: (
         make_pipeline(
             ColumnTransformer([("x", PerColumn([3.0]), [2])], remainder="passthrough"),

@@ -91,12 +91,12 @@ class Descent:
         path, most = np.arange(len(self.own), dtype=np.int32), numbers_at_once(CACHE)
         stack = [(path, np.repeat(self.roots, self.n_rows), np.full_like(path, -1))]
         while stack:
-            state = stack.pop()
-            half = len(state[0]) // 2
-            if len(state[0]) > most:
+            path, node, _ = state = stack.pop()
+            half = len(path) // 2
+            if len(path) > most:
                 stack += [[a[half:] for a in state], [a[:half] for a in state]]
                 continue
-            feature = self.table.feature.take(state[1])
+            feature = self.table.feature.take(node)
             inner = feature >= 0
             if not inner.all():
                 at_leaf, keep = np.flatnonzero(~inner), np.flatnonzero(inner)
