@@ -78,6 +78,14 @@ def test_statistics_by_hand():
     assert np.isnan(one.sd).all()
 
 
+def test_spread_of_two_folds():
+    """By hand; unknown where a fold has no finite importance."""
+    values = np.array([[1.0, 2.0, np.inf], [4.0, 2.0, 1.0]])
+    folds = FoldImportances(["a", "b", "c"], values.mean(axis=0), by_fold=values)
+    np.testing.assert_allclose(folds.sd[:2], [3 / np.sqrt(2), 0.0], rtol=1e-15)
+    assert np.isnan(folds.sd[2])
+
+
 def test_spread_is_no_standard_error():
     """What the docstring warns of: naively the error of the mean is too small."""
     means, naive = [], []
