@@ -682,6 +682,17 @@ def test_constant_response_has_no_shares():
     assert np.all(imp.importances_ == 0.0)
 
 
+@pytest.mark.parametrize("size", [1.0, 8.0])
+@pytest.mark.parametrize(("times", "share"), [(0.95, 0.0), (1.05, 1.0)])
+def test_responses_that_are_constant_up_to_rounding(times, share, size):
+    """Standard deviations below 1e-13 of the response's size are rounding."""
+    rows = np.array([[0.0, 0.0], [1.0, 1.0]])
+    move = size * 2e-13 * times  # of two rows, twice the standard deviation
+    imp = ShapleyImportance(random_state=0)
+    imp.fit(lambda X: size + move * X[:, 0], rows)
+    np.testing.assert_allclose(imp.importances_, [share, 0.0], rtol=0.01, atol=1e-20)
+
+
 def test_compared_with_other_measures():
     """Stands beside other measures."""
     model = Ridge().fit(X, Y)
