@@ -569,7 +569,8 @@ def test_a_class_of_one_unit_tells_no_error(scoring, model, groups):
     y = np.arange(len(X)) < (1 if groups is None else 3)
     model = clone(model).fit(X, y)
     imp = PermutationImportance(scoring=scoring, n_draws=4, random_state=0)
-    with pytest.warns(ImportanceWarning, match="alone has the label"):
+    unit = "row" if groups is None else "group of rows"
+    with pytest.warns(ImportanceWarning, match=f"one {unit} alone has the label True"):
         imp.fit(model, X, y, groups=groups)
     assert imp.standard_errors_ is None
     imp.set_params(scoring="neg_log_loss").fit(model, X, y, groups=groups)

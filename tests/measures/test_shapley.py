@@ -203,6 +203,9 @@ def test_shares_of_a_black_box_by_drawing():
         )
         errors = 4 * imp.monte_carlo_errors_ + roundoff(N * N, f(X) ** 2)
         assert np.all(np.abs(imp.importances_ - expected) <= errors)
+        errors = dict(zip(imp.features_, imp.monte_carlo_errors_))
+        assert errors.get("constant", 0.0) == 0.0
+        assert errors["b"] > 0
 
 
 @pytest.mark.thorough
@@ -253,6 +256,19 @@ def test_nothing_is_drawn_where_no_features_interact(name):
     np.testing.assert_array_equal(drawn.importances_, exact.importances_)
     np.testing.assert_array_equal(drawn.standard_errors_, exact.standard_errors_)
     assert np.all(drawn.monte_carlo_errors_ == 0.0)
+
+
+def test_all_orders_of_two_features_are_known():
+    """Nothing is drawn, and no error is one of drawing."""
+    model = RandomForestRegressor(3, random_state=0).fit(X, Y)
+    how = dict(features=[0, 1], loss="squared_error", random_state=0)
+    drawn = ShapleyImportance(estimation="sampled", **how).fit(model, X, Y)
+    exact = ShapleyImportance(estimation="exact", **how).fit(model, X, Y)
+    np.testing.assert_allclose(drawn.importances_, exact.importances_, rtol=1e-12)
+    np.testing.assert_allclose(
+        drawn.standard_errors_, exact.standard_errors_, rtol=1e-9
+    )
+    np.testing.assert_allclose(drawn.monte_carlo_errors_, 0.0, atol=1e-15)
 
 
 SUMS = {

@@ -15,6 +15,7 @@ from skvarimp._measures.scorers.sample_scores import (
     OF_PREDICTIONS,
     ByScorer,
     _balanced_accuracy,
+    _concordance,
     _mean_of_classes,
     _ratio,
 )
@@ -112,6 +113,26 @@ def test_scores_of_probabilities(name):
     for at in np.ndindex(2, 3):
         expected = PROBABILITIES[name](y, second[at], sample_weight=weights)
         assert np.ravel(found[at]) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_concordance_pair_by_pair(sign):
+    """Of a row with an event and those of later times, or censored at its own."""
+    y = np.zeros(30, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = RANDOM.rand(30) < 0.6, np.round(6 * RANDOM.rand(30))
+    f, counts = np.round(3 * RANDOM.randn(1, 30)), RANDOM.randint(0, 3, (30, 2))
+    weighting = Weighting(counts.astype(np.uint8), np.arange(30)[None], np.ones(30))
+    found = np.ravel(_concordance(y, f[0], weighting, sign))
+    for sample, rows in enumerate(np.repeat(np.arange(30), c) for c in counts.T):
+        right = pairs = 0.0
+        for i in rows[y["event"][rows]]:
+            for j in rows:
+                later = y["time"][j] > y["time"][i]
+                if later or (y["time"][j] == y["time"][i] and not y["event"][j]):
+                    gap = sign * (f[0, i] - f[0, j])
+                    right += 0.5 if gap == 0 else gap > 0
+                    pairs += 1
+        assert found[sample] == pytest.approx(right / pairs, rel=1e-12)
 
 
 def test_deviations_of_samples_are_as_large_as_the_standard_error():

@@ -109,3 +109,17 @@ def test_errors_to_get_below(unit):
             errors,
         )
         np.testing.assert_allclose(stopping.goals, unit * np.array(expected))
+
+
+def test_cautious_errors_of_equal_draws():
+    """What 2000 equal draws have missed, they saw at a rate of less than 3 / 2000.
+
+    One more draw as large as the largest change is added to an error that is known.
+    """
+    stopping = Stopping(2, 1, "auto", 8.0)
+    outcome = stopping.outcome
+    outcome.n_draws, outcome.draw_share = np.array([2000, 2000]), np.full(2, 1 / 2000)
+    outcome.monte_carlo_errors = np.array([0.0, 0.003])
+    assert stopping.equal.tolist() == [True, False]
+    expected = [8.0 * 3 / 2000, np.hypot(0.003, 8.0 / 2000)]
+    np.testing.assert_allclose(stopping.errors, expected, rtol=1e-12)
