@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
+    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeRegressor
@@ -253,3 +254,20 @@ def test_the_cost_is_honest():
     response = fast_response(Model(model), as_table(X))
     assert response.cost(100, 1) < response.cost(100, 1000)
     assert response.cost(200, 10**6) == 2 * response.cost(100, 10**6)
+
+
+@pytest.mark.parametrize("max_depth", [2, None])
+def test_the_smallest_share_of_a_leaf_is_the_gap(max_depth):
+    """Of one of three trees; those of nodes that split do not count."""
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, 0] > 1.0) & (X[:, 1] > 0)
+    model = RandomForestClassifier(3, max_depth=max_depth, random_state=0).fit(X, y)
+    smallest = inside = 1.0
+    for tree in model.estimators_:
+        shares, leaf = tree.tree_.value[:, 0], tree.tree_.feature < 0
+        mixed = leaf & (shares > 0).all(axis=1)
+        smallest = np.min(shares[mixed], initial=smallest)
+        inside = np.min(shares[tree.tree_.feature == 0], initial=inside)
+    assert max_depth == 2 or inside < smallest
+    _, fast = problem_of(model, X, method="predict_proba")
+    assert fast.gap == pytest.approx(smallest / 3, rel=1e-12)
