@@ -1,8 +1,11 @@
 """Wald statistics against second differences of the likelihood; separation."""
 
+import warnings
+
 import numpy as np
 import pytest
 from literal_weights import glm_data
+from messages import says
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, log_softmax
 from sklearn.linear_model import (
@@ -234,6 +237,43 @@ def test_separated_zeros_are_warned_of(power):
     y[:20] = 0
     with pytest.warns(ImportanceWarning, match="the rows with y = 0"):
         CoefficientImportance().fit(model.fit(X, y), X, y)
+
+
+@pytest.mark.parametrize(("ones", "doubt"), [(248, False), (252, True)])
+def test_slopes_that_no_bend_makes_up_for_are_doubted(ones, doubt):
+    """By hand, for one coefficient 0 and a column of ones of total weight w = 0.04.
+
+    Score w (mean(y) - 1/2) and information w / 4: lambda R is 4 (mean(y) - 1/2), and
+    may be 1/2. The maximum is 2 sqrt(w) (mean(y) - 1/2) < 0.1 errors away.
+    """
+    X, y = np.ones((400, 1)), (np.arange(400) < ones).astype(int)
+    model = LogisticRegression(C=np.inf, fit_intercept=False).fit(X, y)
+    model.coef_ = np.zeros((1, 1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        CoefficientImportance().fit(model, X, y, sample_weight=np.full(400, 1e-4))
+    found = ["may have no maximum" in str(one.message) for one in caught]
+    assert found == [True] * doubt
+
+
+@pytest.mark.parametrize("errors", [0.09, 0.11, 0.95, 1.08])
+def test_errors_from_the_maximum_are_warned_of_or_refused(errors):
+    """Least squares: from a tenth of a standard error, and from a whole one."""
+    X, y = np.ones((50, 1)), np.arange(50.0)
+    model = LinearRegression(fit_intercept=False).fit(X, y)
+    # by Pearson's dispersion around the coefficient that is off
+    off = errors * np.sqrt(y.var() / (49 - errors**2))
+    model.coef_ = model.coef_ + off
+    imp = CoefficientImportance(statistic="t")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if errors < 1:
+            imp.fit(model, X, y)
+        else:
+            with pytest.raises(ValueError, match=says("up to 1.1 standard errors")):
+                imp.fit(model, X, y)
+    found = [f"up to {errors} standard errors" in str(one.message) for one in caught]
+    assert found == [True] * (0.1 < errors < 1)
 
 
 def test_overlapping_but_confident_classes_are_not_called_separated():
