@@ -126,6 +126,14 @@ def test_rows_at_a_quantile(q):
     np.testing.assert_allclose(found[0], -slope, rtol=1e-12)
 
 
+def test_squared_logarithms_begin_a_millionth_above_minus_one():
+    """As in XGBoost: smaller raw outputs count as that."""
+    raw = np.array([[-5.0, -1.0, -1.0 + 5e-7]])
+    found = TreeLoss("squared log error", 1.0).residuals(np.full((1, 3), 3.0), raw)
+    expected = (np.log(4.0) - np.log(1e-6)) / 1e-6
+    np.testing.assert_allclose(found, np.full((1, 3), expected), rtol=1e-9)
+
+
 def several(name, parameter, loss):
     """The residuals of three classes, and differences of their loss."""
     codes = np.eye(3)[:, RANDOM.integers(3, size=12)]
