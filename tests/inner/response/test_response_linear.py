@@ -410,14 +410,16 @@ def test_a_jump_is_asked_for_beside_an_overflow():
     np.testing.assert_allclose(ice, right, rtol=1e-12)
 
 
-def test_curves_of_some_rows_are_summed_on_the_cells(monkeypatch):
+@pytest.mark.parametrize(("n_classes", "module"), [(2, "linear"), (3, "scores")])
+def test_curves_of_some_rows_are_summed_on_the_cells(n_classes, module, monkeypatch):
     """Blocks of rows take different nodes; all rows together are summed on them."""
     values = np.random.default_rng(0).normal(size=(300, 2))
-    model = LogisticRegression().fit(values, values.sum(axis=1) > 0)
-    problem, fast = problem_of(model, values)
+    labels = np.digitize(values.sum(axis=1), [0.0, 1.0][: n_classes - 1])
+    problem, fast = problem_of(LogisticRegression().fit(values, labels), values)
     move = make_move(problem.table, problem.weights, Feature("x", (0,)), "all")
     (whole,) = fast.shapes(problem.rows, move)
     assert 2 < whole.n_summed < move.n_cells
-    monkeypatch.setattr("skvarimp._response.responses.linear.at_once", lambda *_: 200)
+    name = f"skvarimp._response.responses.{module}.at_once"
+    monkeypatch.setattr(name, lambda *_: 200)
     blocks = list(fast.shapes(problem.rows, move))
     assert [shape.n_summed for shape in blocks] == [None, None]
