@@ -371,6 +371,23 @@ def test_columns_without_any_value_say_nothing():
     assert np.all(imp.importances_[[0, 2]] > 0)
 
 
+@pytest.mark.parametrize("n_known", [9, 10])
+def test_numbers_of_fewer_than_ten_rows_are_told_from_missing_ones_alone(n_known):
+    """Ten are taken as they are, beside missing ones."""
+    column = np.append(np.arange(n_known) / 4, [np.nan, np.nan])
+    expected = np.isnan(column).astype(float) if n_known < 10 else column
+    np.testing.assert_array_equal(as_numbers(column, False), expected)
+
+
+@pytest.mark.parametrize("n", [9, 10])
+def test_ten_rows_are_enough_to_learn_from(n):
+    """A feature that is a line in another one is then explained."""
+    x = np.arange(float(n))
+    imp = SensitivityImportance(conditional="residuals", features=[1], scale=None)
+    imp.set_params(random_state=0).fit(lambda X: X[:, 1], np.column_stack([x, 2 * x]))
+    assert (imp.explained_[0] > 0.5) == (n >= 10)
+
+
 def test_dates_predict_other_columns():
     """By their order."""
     frame = DATES.assign(follows=np.arange(N) + X[:, 1], y=0.0)
