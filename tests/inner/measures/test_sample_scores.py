@@ -135,6 +135,15 @@ def test_concordance_pair_by_pair(sign):
         assert found[sample] == pytest.approx(right / pairs, rel=1e-12)
 
 
+@pytest.mark.parametrize(("higher", "right"), [(4e-9, 0.5), (6e-9, 1.0)])
+def test_risks_that_differ_in_the_ninth_decimal_are_equal(higher, right):
+    """A pair of equal risks is half right."""
+    y = np.array([(True, 1.0), (True, 2.0)], dtype=[("event", bool), ("time", float)])
+    weighting = Weighting(np.ones((2, 1), np.uint8), np.arange(2)[None], np.ones(2))
+    found = _concordance(y, np.array([higher, 0.0]), weighting, 1)
+    assert np.ravel(found).tolist() == [right]
+
+
 def test_deviations_of_samples_are_as_large_as_the_standard_error():
     """By hand: V1 + 2 V2 and V2 of eleven units in two groups of data sets."""
     deviations = np.random.RandomState(1).randn(2, 2, 11) * [[[3.0]], [[1.0]]]

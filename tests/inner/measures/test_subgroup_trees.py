@@ -131,6 +131,31 @@ def test_the_largest_values_are_taken_in_order():
     assert _largest(np.zeros(3), 2).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(("below", "first"), [(4e-10, 0), (6e-10, 1)])
+def test_values_are_equal_to_nine_digits_of_the_largest(below, first):
+    """The first of two, unless the second is larger by more."""
+    for unit in (1.0, 2.0**-40):
+        assert _largest(unit * np.array([1.0 - below, 1.0]), 1).tolist() == [first]
+
+
+@pytest.mark.parametrize(("short", "second"), [(0.5e-9, 1), (2e-9, 0)])
+def test_an_eighth_that_rounding_makes_smaller_is_one(short, second):
+    """A billionth of a bin is missing at most."""
+    weights = np.array([(1 - short) / 8, (7 + short) / 8])
+    assert _bins(np.arange(2), weights).tolist() == [0, second]
+
+
+@pytest.mark.parametrize("size", [1.0, 1024.0])
+def test_a_column_that_varies_by_rounding_is_no_target(size):
+    """Its standard deviation is below 1e-12 of its largest value."""
+    half = np.repeat([0.0, 1.0], N // 2)[:, np.newaxis]
+    for deviations, expected in [(0.95e-12, 0.0), (1.05e-12, 1.0)]:
+        x = size * (1.0 + 2 * deviations * half)
+        target = target_of(as_table(x), FIRST, EQUAL, frozenset())
+        signs = expected * np.where(half > 0, 1.0, -1.0)
+        np.testing.assert_allclose(target, signs, rtol=0.01)
+
+
 def test_the_share_between_parts_of_two_targets():
     """By hand: weighted means of the parts, targets of mean 0."""
     weights, parts = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0, 1, 0, 1])

@@ -39,6 +39,7 @@ from skvarimp._response.drawing import (
     DrawnCurves,
     DrawnRows,
     StrataPoints,
+    _differ,
     rounded_down,
 )
 from skvarimp._response.grid import make_move
@@ -875,3 +876,13 @@ def test_errors_of_a_single_step(threshold):
     ratio = np.mean(said**2) / np.mean(seen**2)
     room = 1 + 4 * np.sqrt(2 / n_seeds)
     assert 0.75**2 / room < ratio < 1.25**2 * room
+
+
+def test_outputs_that_differ_by_more_than_single_precision_may():
+    """By a ten-thousandth of the largest output, in any row."""
+    before = np.array([[-5.0, 0.0], [1.0, 2.0]])
+    for change in (4.9e-4, -4.9e-4):
+        assert not _differ(before, before + change * np.eye(2)[::-1])
+    for change in (5.1e-4, -5.1e-4):
+        assert _differ(before, before + change * np.eye(2)[::-1])
+    assert not _differ(0 * before, 0 * before)
