@@ -176,7 +176,6 @@ def out_of_bag(problem, loss, response_method):
     if problem.model.classifier:
         if isinstance(loss, str) and loss == "auto":
             loss = "zero_one"  # Breiman's: wrong votes of single trees
-        make_loss(loss, problem.model, y, len(problem.base))  # refuses unknown labels
         codes = positions(y, problem.model.class_lists).astype(np.float64)
         y = codes.reshape(y.shape)
     return OutOfBag(

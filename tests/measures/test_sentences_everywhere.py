@@ -264,6 +264,18 @@ def test_cohorts_of_a_column_carry_its_name():
     assert "bmi=1.00001 (" in found.caption()
 
 
+@pytest.mark.parametrize(("p", "differs"), [(0.0125, True), (0.0126, False)])
+def test_cohorts_differ_at_the_level_itself(p, differs):
+    """The least of four p-values counts four times: 4 x 0.0125 = 0.05."""
+    frame = FRAME.iloc[:, :2].assign(high=X[:, 1] > 0)
+    importance = skvarimp.PermutationImportance(features=[0, 1], keep_rows=True)
+    importance.fit(LinearRegression().fit(frame, Y), frame, Y)
+    found = skvarimp.importance_by_cohort(importance, "high", X=frame)
+    found.p_values = np.array([[1.0, 1.0], [p, 1.0]])
+    assert ("From all other rows" in found.summary()) == differs
+    assert ("No cohort was found to differ" in found.summary()) != differs
+
+
 @pytest.mark.parametrize("statistic", ["standardized", "absolute"])
 def test_coefficients_have_one_unit(statistic):
     """Those of classes add up to a score, which has no spread in the data."""
