@@ -162,3 +162,12 @@ def test_tables_texts_and_pictures(library):
         assert "  " not in text
     assert "To ridge under permutation, what matters most is" in compared.summary(2)
     assert "2 models and 2 measures, 4 features" in repr(compared)
+
+
+@pytest.mark.parametrize("names", [["pairs"], ["pairs", "observed"]])
+def test_captions_name_one_of_several_measures(names):
+    """One alone needs no name."""
+    some = {name: MEASURES[name] for name in names}
+    caption = compare_importances(MODELS, X, Y, some).caption()
+    assert caption.count(" under ") == (2 if len(names) == 2 else 0)
+    assert all((f" under {name}: " in caption) == (len(names) == 2) for name in names)
