@@ -140,6 +140,21 @@ def test_rows_with_all_their_values():
             assert limited.n_draws_[0] == min(100, (most - 100) // 30)
 
 
+def test_rows_are_drawn_until_they_are_precise():
+    """80 for four draws, and then twice as many, up to all: those are exact."""
+    rows = np.random.RandomState(0).normal(size=(270, 2))
+    imp = SensitivityImportance(scale=None, n_draws=4, random_state=0)
+
+    def model(Z):
+        return Z[:, 0] * Z[:, 1] + np.sin(3 * Z[:, 0])
+
+    exact = clone(imp).set_params(estimation="exact").fit(model, rows)
+    for tol, n_rows in ((1e3, 80), (1e-9, 270)):
+        found = clone(imp).set_params(tol=tol, estimation="rows").fit(model, rows)
+        assert found.n_draws_.tolist() == [n_rows] * 2
+    np.testing.assert_allclose(found.importances_, exact.importances_, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "model",
     [
